@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/command.h"
+#include "cli/subcommand.h"
 #include "cli/installed.h"
 #include "cli/monitor.h"
 #include "cli/probe.h"
@@ -288,7 +288,7 @@ static void check_daemon(struct doctor_report *report)
              "start batond there, or unset BATON_SOCKET: programs run unscheduled");
     } else {
         (void)snprintf(detail, sizeof detail, "one listens, but %s",
-                       result == -EPERM ? "it runs as another user and may not be believed"
+                       result == -EPERM ? "it runs as another user, so Baton does not use it"
                                         : strerror(-result));
         find(report, LIMITED, "daemon", detail, "restart batond of this installation, or set BATON_SOCKET");
     }

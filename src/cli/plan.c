@@ -184,18 +184,49 @@ static int64_t chunk_of(const struct task_set *set, const struct task *task, enu
     return least;
 }
 
-/*
- * Engine time of one job. 0: no limit, because an overhead set gives the cost of copies, or state
- * moves with the job.
- */
+/* What the overhead set says that so many bytes cost in chunks; 0: it says nothing. */
+static baton_nsec chunks_cost(const struct platform *platform, enum copy_direction direction, int64_t bytes)
+{
+    int64_t chunk = direction == COPY_OUT ? platform->chunk_out : platform->chunk_in;
+    const struct overheads *overheads = &platform->overheads;
+
+    if (!platform->has_overheads || overheads->n_copies[direction] == 0)
+        return 0;
+    return bytes / chunk * overheads_copy_cost(overheads, direction, chunk) +
+           overheads_copy_cost(overheads, direction, bytes % chunk);
+}
+
+/* Engine time for the state of one job; -1: the overhead set does not say what copies cost. */
+static baton_nsec state_cost(const struct platform *platform, const struct task *task)
+{
+    baton_nsec in, out;
+
+    if (task->state <= 0 || platform->migration == MIGRATION_NONE || platform->gpu_cluster == 1)
+        return 0;
+    in = chunks_cost(platform, platform->migration == MIGRATION_P2P ? COPY_P2P : COPY_IN, task->state);
+    out = platform->migration == MIGRATION_P2P ? 0 : chunks_cost(platform, COPY_OUT, task->state);
+    return in > 0 && (out > 0 || platform->migration == MIGRATION_P2P) ? in + out : -1;
+}
+
+static baton_nsec segment_cost(const struct platform *platform, const struct segment *segment, unsigned gpus)
+{
+    enum copy_direction direction = segment->kind == SEGMENT_COPY_IN ? COPY_IN : COPY_OUT;
+    baton_nsec cost = 0;
+
+    if (segment->kind == SEGMENT_COPY_IN || segment->kind == SEGMENT_COPY_OUT)
+        cost = chunks_cost(platform, direction, segment->bytes);
+    return cost > 0 ? cost : segment_length_on(segment, gpus, platform->gpus);
+}
+
+/* Engine time of one job, copies and state at what the overhead set says. 0: no limit is known. */
 static baton_nsec budget_of(const struct task_set *set, const struct task *task, unsigned gpus)
 {
-    baton_nsec sum = 0;
+    baton_nsec sum = state_cost(&set->platform, task);
 
-    if (set->platform.has_overheads || (task->state > 0 && set->platform.migration != MIGRATION_NONE))
+    if (sum < 0)
         return 0;
     for (size_t i = 0; i < task->n_segments; i++) {
-        baton_nsec length = segment_length_on(&task->segments[i], gpus, set->platform.gpus);
+        baton_nsec length = segment_cost(&set->platform, &task->segments[i], gpus);
 
         if (task->segments[i].kind == SEGMENT_CPU)
             continue;
@@ -344,13 +375,13 @@ static int check_questions(const struct cli_args *args, const struct task_set *s
     if (status)
         return status;
     if (cli_has(args, "json") && strcmp(cli_value(args, "output", ""), "-") == 0)
-        return cli_fail_usage(args, "--json and -o - both want standard output");
+        return cli_fail_usage(args, "--json and -o - both write to standard output; give one of them");
     if (!pipelines && cli_has(args, "policy") && policy != POLICY_SINGLE)
-        return cli_fail_usage(args, "%s knows no multi-GPU mode: only --policy single", analysis->name);
+        return cli_fail_usage(args, "%s has no multi-GPU mode; use --policy single", analysis->name);
     if (cli_has(args, "explain") && analysis != &analysis_holistic)
-        return cli_fail_usage(args, "plan explains holistic bounds only");
+        return cli_fail_usage(args, "--explain needs --analysis holistic");
     if (cli_has(args, "scale") && !pipelines)
-        return cli_fail_usage(args, "--scale knows holistic and holistic-printed only");
+        return cli_fail_usage(args, "--scale needs --analysis holistic or holistic-printed");
     if (cli_has(args, "output") && set->n_tasks > 99)
         return cli_fail_usage(args, "a plan has priorities for at most 99 tasks");
     return explain ? report_find_task(args, set, explain, &ignored) : 0;

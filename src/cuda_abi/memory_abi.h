@@ -71,6 +71,23 @@ typedef struct CUmemcpyAttributes_st {
     unsigned int flags;
 } CUmemcpyAttributes;
 
+typedef struct CUgreenCtx_st *CUgreenCtx;
+
+enum { CU_GREEN_CTX_DEFAULT_STREAM = 1, CU_DEV_RESOURCE_TYPE_INVALID = 0, CU_DEV_RESOURCE_TYPE_SM = 1 };
+
+typedef struct CUdevSmResource_st {
+    unsigned int smCount, minSmPartitionSize, smCoscheduledAlignment;
+} CUdevSmResource;
+
+typedef struct CUdevResource_st {
+    int type;
+    unsigned char _internal_padding[92];
+    union {
+        CUdevSmResource sm;
+        unsigned char _oversize[48];
+    };
+} CUdevResource;
+
 typedef struct CUoffset3D_st {
     size_t x, y, z;
 } CUoffset3D;

@@ -40,6 +40,14 @@ CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *ret_pool, void *sharea
 CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData *ret_data, CUdeviceptr address);
 CUresult cuMemPoolImportPointer(CUdeviceptr *ret_address, CUmemoryPool pool, CUmemPoolPtrExportData *data);
 
+CUresult cuMemGetDefaultMemPool(CUmemoryPool *ret_pool, CUmemLocation *location, int type);
+CUresult cuMemGetMemPool(CUmemoryPool *ret_pool, CUmemLocation *location, int type);
+CUresult cuMemSetMemPool(CUmemLocation *location, int type, CUmemoryPool pool);
+CUresult cuCtxRecordEvent(CUcontext context, CUevent event);
+CUresult cuCtxWaitEvent(CUcontext context, CUevent event);
+CUresult cuCtxAttach(CUcontext *ret_context, unsigned int flags);
+CUresult cuCtxDetach(CUcontext context);
+
 CUresult cuMemRangeGetAttribute(void *ret_data, size_t size, int attribute, CUdeviceptr address,
                                 size_t count);
 CUresult cuMemRangeGetAttributes(void **ret_data, size_t *sizes, int *attributes, size_t n,
@@ -84,5 +92,22 @@ CUresult cuMemDiscardAndPrefetchBatchAsync_ptsz(CUdeviceptr *addresses, size_t *
                                                 CUmemLocation *locations, size_t *first_of,
                                                 size_t n_locations, unsigned long long flags,
                                                 CUstream stream);
+
+/* A descriptor is a CUdevResourceDesc. */
+CUresult cuDeviceGetDevResource(CUdevice device, CUdevResource *ret_resource, int type);
+CUresult cuCtxGetDevResource(CUcontext context, CUdevResource *ret_resource, int type);
+CUresult cuDevSmResourceSplitByCount(CUdevResource *ret_groups, unsigned int *n_groups,
+                                     const CUdevResource *input, CUdevResource *ret_rest, unsigned int flags,
+                                     unsigned int least);
+CUresult cuDevResourceGenerateDesc(void **ret_descriptor, CUdevResource *resources, unsigned int n);
+CUresult cuGreenCtxCreate(CUgreenCtx *ret_green, void *descriptor, CUdevice device, unsigned int flags);
+CUresult cuGreenCtxDestroy(CUgreenCtx green);
+CUresult cuCtxFromGreenCtx(CUcontext *ret_context, CUgreenCtx green);
+CUresult cuGreenCtxGetDevResource(CUgreenCtx green, CUdevResource *ret_resource, int type);
+CUresult cuGreenCtxGetId(CUgreenCtx green, unsigned long long *ret_id);
+CUresult cuGreenCtxStreamCreate(CUstream *ret_stream, CUgreenCtx green, unsigned int flags, int priority);
+CUresult cuStreamGetGreenCtx(CUstream handle, CUgreenCtx *ret_green);
+CUresult cuGreenCtxRecordEvent(CUgreenCtx green, CUevent event);
+CUresult cuGreenCtxWaitEvent(CUgreenCtx green, CUevent event);
 
 #endif

@@ -297,7 +297,10 @@ void arbiter_job(struct server *server, struct peer *peer, const struct frame_jo
     if (holds_tokens(server)) {
         if (frame->what == JOB_INFERRED ||
             frame->what == JOB_SAID) { /* once a client reports jobs, only reported jobs count */
-            peer->strayed = peer->strayed && peer->inferred == (frame->what == JOB_INFERRED);
+            bool same = peer->inferred == (frame->what == JOB_INFERRED);
+
+            peer->strayed = peer->strayed && same;
+            peer->overruns = same ? peer->overruns : 0;
             peer->inferred = frame->what == JOB_INFERRED;
         }
         if (frame->what == JOB_ENDS)

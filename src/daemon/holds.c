@@ -187,7 +187,8 @@ static void grant_lease(struct server *server, struct peer *peer, unsigned index
 {
     struct hold *hold = &peer->holds[index];
     struct page_lease *place = &peer->page->leases[index];
-    uint64_t flags = peer->exact || hold->group ? LEASE_FLAG_WANTED : 0;
+    /* a lease that is kept, idle, would be charged to the job's budget */
+    uint64_t flags = peer->exact || hold->group || peer->budget > 0 ? LEASE_FLAG_WANTED : 0;
 
     hold->state = HOLD_HELD;
     if (engine_set_has(&hold->engines, sched_execution_engine(server->core, hold->device))) {

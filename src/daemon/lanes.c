@@ -355,6 +355,8 @@ void lanes_pump(struct server *server, struct peer *peer)
     if (peer->token == TOKEN_NONE) {
         unsigned device = peer->holds[__builtin_ctz(peer->queue)].device;
 
+        /* the analysis lets the lock choose among all GPUs of the cluster */
+        peer->strayed |= peer->admitted && server->config.gpu_cluster > 1 && !peer->gpu_set;
         ask_for_token(server, peer, UINT64_C(1) << device, device, 0);
     } else if (peer->token == TOKEN_OURS) {
         ask_for_engine(server, peer);

@@ -14,9 +14,11 @@
  * GPU's engines. Some clients ask for an engine of another GPU: a kernel may run only where the
  * program opened it, or a program may have queues on several GPUs. Such a client exchanges the
  * token for one of that GPU while it holds no engine. So every GPU that a program uses is under a
- * token. No analysis counts the exchange: the client has strayed, and no bound is claimed. A copy
- * that moves a job's state from a GPU of the same cluster needs no exchange. It holds that GPU's
- * copy engine and the job's own, as a peer copy does (E3, M4).
+ * token. No analysis counts the exchange: the client has strayed, and no bound is claimed. A program
+ * that does not ask which GPU (CUDA programs stay on the device that they open) gets a token of its
+ * device; in a cluster of several GPUs that choice is the lock's in the analysis, so the client has
+ * strayed as well. A copy that moves a job's state from a GPU of the same cluster needs no exchange.
+ * It holds that GPU's copy engine and the job's own, as a peer copy does (E3, M4).
  *
  * A job past its budget is treated as config.overrun says. Demoted: the core lowers its rank.
  * Throttled: it gives the token back at its next border, and goes on with a new budget one period

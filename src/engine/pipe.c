@@ -7,19 +7,10 @@
 #include "engine/runtime.h"
 #include "engine/worker.h"
 
-#define PIPE_UNCUT_NS (60 * NSEC_PER_SEC) /* a planned piece of at least this length: the plan does not cut */
+/* A planned piece of at least this length: the plan does not cut. */
+#define PIPE_UNCUT_NS (60 * NSEC_PER_SEC)
 
 enum { GROWTH = 8 }; /* a piece has at most this many times the units of the one before */
-
-int64_t pipe_piece_ns(void)
-{
-    /*
-     * Two pieces must not exceed the plan's length (from `baton profile`: a measured worst case).
-     */
-    baton_nsec planned = policy_piece() / 2;
-
-    return planned > 0 && planned < ENGINE_PIECE_NS ? planned : ENGINE_PIECE_NS;
-}
 
 /* --- times --- */
 

@@ -129,7 +129,7 @@ static void ended(struct command *base, int status)
 {
     struct opencl_command *command = opencl_command_of(base);
 
-    if (command->kind == COMMAND_USER || !command->handle)
+    if (kind_of(command)->user || !command->handle)
         return;
     front.target.clSetUserEventStatus(command->handle, status);
     front.target.clReleaseEvent(command->handle);

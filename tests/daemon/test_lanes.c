@@ -411,6 +411,22 @@ static void run_past_budget(void)
     ck_assert_uint_eq(scene.overruns, 1);
 }
 
+/* As CUDA programs do: the lock cannot choose, so the bounds of the cluster do not hold. */
+START_TEST(a_program_of_the_plan_that_keeps_its_gpu_is_claimed_only_alone_in_a_cluster)
+{
+    for (unsigned gpu_cluster = 1; gpu_cluster <= 2; gpu_cluster++) {
+        start(gpu_cluster, OVERRUN_OFF);
+        plan_budget();
+        connect_client(0, "greedy", 20);
+        job(0, JOB_SAID, NOW + 20 * NSEC_PER_MS);
+        ask(0, EXECUTION(0));
+        ck_assert(has(0, EXECUTION(0)));
+        ck_assert_int_eq(scene.server->peers[0]->strayed, gpu_cluster > 1);
+        server_free(scene.server);
+    }
+}
+END_TEST
+
 START_TEST(a_job_past_its_budget_is_demoted)
 {
     start(1, OVERRUN_DEMOTE);
@@ -479,6 +495,7 @@ HARNESS_MAIN("lanes", 30, a_job_is_told_its_gpu_with_its_token, a_job_without_a_
              a_waiting_client_that_dies_is_forgotten, every_gpu_of_a_program_is_under_a_token,
              a_copy_from_another_gpu_holds_both_copy_engines,
              data_on_a_way_that_no_analysis_counts_ends_the_claim,
-             a_copy_engine_of_another_gpu_is_for_migrations_between_gpus, a_job_past_its_budget_is_demoted,
-             a_throttled_job_goes_on_with_its_next_period,
+             a_copy_engine_of_another_gpu_is_for_migrations_between_gpus,
+             a_program_of_the_plan_that_keeps_its_gpu_is_claimed_only_alone_in_a_cluster,
+             a_job_past_its_budget_is_demoted, a_throttled_job_goes_on_with_its_next_period,
              an_ended_job_gives_its_gpu_back_when_it_has_drained)

@@ -4,6 +4,7 @@
  */
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "daemon/fixture.h"
@@ -27,6 +28,7 @@ static const struct driver_ops no_driver;
 
 static void program_start(struct program *program, const char *const extra[])
 {
+    memset(program, 0, sizeof *program);
     fixture_start(&program->fixture, config, extra);
     ck_assert_int_eq(setenv("BATON_SOCKET", program->fixture.socket, 1), 0);
     ck_assert_int_eq(setenv("BATON_PRIORITY", "50", 1), 0);

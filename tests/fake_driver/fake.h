@@ -22,8 +22,8 @@
  *   uneven                   the last work-group of a row may be smaller
  *   late                     compiles with the first launch of each kernel and local size: the log
  *                            gets a line Compile
- *   version 1.2              no clCloneKernel, SVM or clCreateProgramWithIL, as an old driver
- *   buffers VERSION          of cl_khr_command_buffer, such as 0.9.5; 0.0.0: none is said
+ *   version 1.2              no clCloneKernel, SVM and clCreateProgramWithIL, as an old driver
+ *   buffers VERSION          the version of cl_khr_command_buffer, such as 0.9.5; 0.0.0: none
  *
  * FAKE_CL_LOG names a file that gets one line per executed command: CALL queue begin_ns end_ns
  * groups bytes active thread; active: how many commands of its queue, with it, were enqueued and

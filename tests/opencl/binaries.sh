@@ -102,7 +102,7 @@ import numpy
 import pyopencl as cl
 import pyopencl.cache
 import warnings
-# What pyopencl says of kernels; what it says of missing packages, it has said by now.
+# From here on: what pyopencl says of missing packages, it has said by now.
 warnings.simplefilter("error")
 seen = []
 real = pyopencl.cache._create_built_program_from_source_cached

@@ -267,6 +267,46 @@ CUresult event_await(CUevent event, struct stream *stream, bool external)
     return captured || code != CUDA_SUCCESS ? code : await_now(event, stream);
 }
 
+CUresult event_record_work(CUevent event, struct work *record)
+{
+    if (work_submit(record, NULL) < 0)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    pthread_mutex_lock(&capture_lock);
+    forget_capture(event);
+    pthread_mutex_unlock(&capture_lock);
+    event_set_latest(event, record);
+    return CUDA_SUCCESS;
+}
+
+CUresult event_record_context(CUevent event, CUcontext context)
+{
+    struct action *action = action_new(ACTION_RECORD);
+    struct work *work = action ? action_work(action, &context->work) : NULL;
+    CUresult code = !work || work_after_context(work, &context->work) < 0 ? CUDA_ERROR_OUT_OF_MEMORY
+                                                                          : event_record_work(event, work);
+
+    work_unref(work);
+    return code;
+}
+
+CUresult event_await_context(CUevent event, CUcontext context)
+{
+    struct work *record = event_latest(event), *work = NULL;
+    struct action *action;
+    CUresult code = CUDA_SUCCESS;
+
+    if (record && !work_is_done(record)) {
+        action = action_new(ACTION_AWAIT);
+        work = action ? action_work(action, &context->work) : NULL;
+        if (!work || work_after(work, record) < 0 || work_gate_context(&context->work, work) < 0 ||
+            work_submit(work, NULL) < 0)
+            code = CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    work_unref(work);
+    work_unref(record);
+    return code;
+}
+
 CUresult event_new(unsigned flags, int file, CUevent *ret_event)
 {
     CUevent event = calloc(1, sizeof *event);

@@ -43,6 +43,11 @@ void event_end_all(CUcontext context);
 CUresult event_record(CUevent event, struct stream *stream, bool external);
 /* The stream goes on when the latest record is complete. external: the same. */
 CUresult event_await(CUevent event, struct stream *stream, bool external);
+/* The same for everything in all streams of the context, and everything that it is given later. */
+CUresult event_record_context(CUevent event, CUcontext context);
+/* The same for an operation that is not submitted yet. */
+CUresult event_record_work(CUevent event, struct work *record);
+CUresult event_await_context(CUevent event, CUcontext context);
 /* The latest record, as a reference; NULL: none. */
 struct work *event_latest(CUevent event);
 /* Makes this operation the event's latest record. */

@@ -6,7 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cuda_abi/memory_abi.h"
+#include "cuda_cpu/driver/advice.h"
 #include "cuda_cpu/driver/arrival.h"
+
+enum { GRAPH_ATTRIBUTES = CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH + 1 };
 
 /* The one state of this module. */
 static struct {
@@ -16,6 +20,7 @@ static struct {
     size_t n, room;
     uint64_t last_id;
     size_t capacity, used[ARRIVAL_DEVICES];
+    uint64_t graphs[ARRIVAL_DEVICES][GRAPH_ATTRIBUTES]; /* by CU_GRAPH_MEM_ATTR_* */
     pthread_rwlock_t uses[2]; /* by enum memory_use: read by operations, written to stop them */
 } memory = {.lock = PTHREAD_MUTEX_INITIALIZER,
             .uses = {PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP,
@@ -91,11 +96,46 @@ static bool of_space(enum memory_kind kind)
     return of_device(kind) || kind == MEMORY_HOST || kind == MEMORY_IMPORTED;
 }
 
+/* Under the lock: memory of graphs has changed. */
+static void count_graphs(int device)
+{
+    uint64_t *of = memory.graphs[device];
+
+    of[CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT] = of[CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT] = 0;
+    for (size_t i = 0; i < memory.n; i++)
+        if (memory.blocks[i].kind == MEMORY_GRAPH && memory.blocks[i].device == device) {
+            of[CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT] += memory.blocks[i].size;
+            of[CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT] += memory.blocks[i].live ? memory.blocks[i].size : 0;
+        }
+    for (int most = CU_GRAPH_MEM_ATTR_USED_MEM_HIGH; most < GRAPH_ATTRIBUTES; most += 2)
+        if (of[most - 1] > of[most])
+            of[most] = of[most - 1];
+}
+
+uint64_t memory_of_graphs(int device, int attribute)
+{
+    uint64_t bytes;
+
+    pthread_mutex_lock(&memory.lock);
+    bytes = memory.graphs[device][attribute];
+    pthread_mutex_unlock(&memory.lock);
+    return bytes;
+}
+
+void memory_forget_most(int device, int attribute)
+{
+    pthread_mutex_lock(&memory.lock);
+    memory.graphs[device][attribute] = memory.graphs[device][attribute - 1];
+    pthread_mutex_unlock(&memory.lock);
+}
+
 /* Under the lock. */
 static void take_into_account(const struct memory_block *block, bool is_new)
 {
     if (of_device(block->kind) && !block->borrowed)
         memory.used[block->device] += is_new ? block->size : 0 - block->size;
+    if (block->kind == MEMORY_GRAPH)
+        count_graphs(block->device);
 }
 
 int memory_allocate(struct memory_block *request, uint64_t alignment)
@@ -187,6 +227,8 @@ static void take_out(size_t at, struct memory_block *ret_block)
     memmove(memory.blocks + at, memory.blocks + at + 1, (memory.n - at - 1) * sizeof *memory.blocks);
     memory.n--;
     take_into_account(ret_block, false);
+    if (ret_block->kind == MEMORY_MANAGED || ret_block->kind == MEMORY_MANAGED_VARIABLE)
+        advice_forget(ret_block->address, ret_block->size);
     if (ret_block->file)
         (void)close(ret_block->file - 1);
     if (of_space(ret_block->kind))
@@ -262,8 +304,10 @@ bool memory_set_live(uint64_t address, bool live)
     pthread_mutex_lock(&memory.lock);
     block = starting(address);
     changed = block && block->kind == MEMORY_GRAPH && block->live != live;
-    if (changed)
+    if (changed) {
         block->live = live;
+        count_graphs(block->device);
+    }
     pthread_mutex_unlock(&memory.lock);
     return changed;
 }
@@ -275,10 +319,12 @@ void memory_end_graph(uint64_t address, uint64_t id)
     pthread_mutex_lock(&memory.lock);
     block = starting(address);
     if (block && block->kind == MEMORY_GRAPH && block->id == id) {
-        if (block->live)
+        if (block->live) {
             block->kind = MEMORY_DEVICE;
-        else
+            count_graphs(block->device);
+        } else {
             take_out((size_t)(block - memory.blocks), &gone);
+        }
     }
     pthread_mutex_unlock(&memory.lock);
 }

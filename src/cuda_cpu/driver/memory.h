@@ -115,7 +115,9 @@ int memory_share(uint64_t address, const char *name, struct memory_block *ret_bl
 bool memory_open_again(const void *context, uint64_t inode, uint64_t *ret_address);
 /* Closes it once; the last time it is gone. False: no imported memory begins there. */
 bool memory_close(uint64_t address);
-/* Enters memory of another process's file; what memory_remove takes out again. As memory_allocate. */
+/*
+ * Enters memory of another process's file; what memory_remove takes out again. As memory_allocate.
+ */
 int memory_import(struct memory_block *request, int file);
 
 /*
@@ -139,6 +141,13 @@ int pool_open(const void *data, struct memory_block *request);
  * has no such memory left.
  */
 bool memory_count(int device, uint64_t bytes, bool is_new);
+
+/*
+ * Memory of graphs on the device, by CU_GRAPH_MEM_ATTR_*: what launches have allocated and what the
+ * nodes hold, now and at most. memory_forget_most: the most is what there is now.
+ */
+uint64_t memory_of_graphs(int device, int attribute);
+void memory_forget_most(int device, int attribute);
 
 /* Bytes in use of the device's memory, and all of them. */
 void memory_usage(int device, size_t *ret_used, size_t *ret_capacity);

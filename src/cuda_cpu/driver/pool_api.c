@@ -276,6 +276,36 @@ static CUresult check_pool(const char *name, CUmemoryPool pool)
     return handle_is(pool, HANDLE_POOL) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+/* --- the same, by location --- */
+
+static CUresult check_location(const CUmemLocation *location, int type)
+{
+    if (!location || location->type != CU_MEM_LOCATION_TYPE_DEVICE || type != CU_MEM_ALLOCATION_TYPE_PINNED)
+        return CUDA_ERROR_INVALID_VALUE;
+    return CUDA_SUCCESS;
+}
+
+DRIVER_EXPORT CUresult cuMemGetDefaultMemPool(CUmemoryPool *ret_pool, CUmemLocation *location, int type)
+{
+    CUresult code = check_location(location, type);
+
+    return code == CUDA_SUCCESS ? cuDeviceGetDefaultMemPool(ret_pool, location->id) : code;
+}
+
+DRIVER_EXPORT CUresult cuMemGetMemPool(CUmemoryPool *ret_pool, CUmemLocation *location, int type)
+{
+    CUresult code = check_location(location, type);
+
+    return code == CUDA_SUCCESS ? cuDeviceGetMemPool(ret_pool, location->id) : code;
+}
+
+DRIVER_EXPORT CUresult cuMemSetMemPool(CUmemLocation *location, int type, CUmemoryPool pool)
+{
+    CUresult code = check_location(location, type);
+
+    return code == CUDA_SUCCESS ? cuDeviceSetMemPool(location->id, pool) : code;
+}
+
 static bool is_flag(int attribute)
 {
     return attribute <= CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES;

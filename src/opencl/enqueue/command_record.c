@@ -1,6 +1,6 @@
 /*
- * Recording into a command buffer: the calls clCommand...KHR. From version 0.9.5 of the extension on
- * each of them has a list of properties behind the queue, as the launch has always had; no
+ * Recording into a command buffer: the calls clCommand...KHR. From version 0.9.5 of the extension
+ * on each of them has a list of properties behind the queue, as the launch has always had; no
  * property is defined.
  */
 #include <stdlib.h>

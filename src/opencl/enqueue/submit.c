@@ -90,7 +90,7 @@ bool submit_drain(struct queue_record *queue, cl_uint n, const cl_event *waits)
 
     for (cl_uint i = 0; i < n; i++) {
         struct opencl_command *node = handle_table_find(&front.events, waits[i]);
-        if (node && node->kind != COMMAND_USER)
+        if (node && !kind_of(node)->user)
             (void)graph_wait(&node->base);
         else
             front.target.clWaitForEvents(1, &waits[i]);
@@ -138,7 +138,7 @@ cl_int submit_queued(struct opencl_command *draft, cl_bool blocking, cl_uint n, 
 
     if (!command)
         return CL_OUT_OF_HOST_MEMORY;
-    if (command->kind == COMMAND_TASK)
+    if (kind_of(command)->task)
         command->type = launch_task_type();
     if (ret_event)
         code = give_handle(command, ret_event);
@@ -203,7 +203,7 @@ static cl_int issue_now(struct opencl_command *draft, cl_bool blocking, const st
 
     if (recorded && code == CL_SUCCESS)
         recorder_direct(&draft->base, call_at, mark_of(event));
-    if (event && draft->kind == COMMAND_TASK)
+    if (event && kind_of(draft)->task)
         launch_task_seen(event);
     if (code == CL_SUCCESS && keeps) {
         if (ret_event) {

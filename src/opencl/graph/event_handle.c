@@ -5,6 +5,7 @@
 
 #include "engine/inferred_job.h"
 #include "opencl/entry.h"
+#include "opencl/graph/kinds.h"
 #include "opencl/graph/adopt.h"
 #include "opencl/layer.h"
 #include "opencl/objects.h"
@@ -35,7 +36,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clSetUserEventStatus(cl_event handle, cl_i
     struct opencl_command *node = find(handle);
     cl_int code;
 
-    if (node && node->kind != COMMAND_USER) { /* a command's event in disguise */
+    if (node && !kind_of(node)->user) { /* a command's event in disguise */
         command_unref(&node->base);
         return CL_INVALID_EVENT;
     }
@@ -55,7 +56,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clSetEventCallback(cl_event handle, cl_int
     struct opencl_command *node = find(handle);
     cl_int code;
 
-    if (!node || node->kind == COMMAND_USER)
+    if (!node || kind_of(node)->user)
         code = front.target.clSetEventCallback(handle, at, run, data);
     else if (!run || (at != CL_SUBMITTED && at != CL_RUNNING && at != CL_COMPLETE))
         code = CL_INVALID_VALUE;
@@ -75,7 +76,7 @@ static bool all_ours(cl_uint n, const cl_event *list)
     for (cl_uint i = 0; ours && i < n; i++) {
         struct opencl_command *node = find(list[i]);
 
-        ours = node && node->kind != COMMAND_USER && (i == 0 || node->context == context);
+        ours = node && !kind_of(node)->user && (i == 0 || node->context == context);
         context = node ? node->context : NULL;
         if (node)
             command_unref(&node->base);
@@ -142,8 +143,8 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clGetEventInfo(cl_event handle, cl_event_i
 
     if (!node)
         return front.target.clGetEventInfo(handle, name, room, ret_value, ret_size);
-    code = node->kind == COMMAND_USER ? front.target.clGetEventInfo(handle, name, room, ret_value, ret_size)
-                                      : info_of(node, name, room, ret_value, ret_size);
+    code = kind_of(node)->user ? front.target.clGetEventInfo(handle, name, room, ret_value, ret_size)
+                               : info_of(node, name, room, ret_value, ret_size);
     command_unref(&node->base);
     return code;
 }
@@ -183,7 +184,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clGetEventProfilingInfo(cl_event handle, c
     unsigned index = name - CL_PROFILING_COMMAND_QUEUED;
     cl_ulong times[4];
 
-    if (!node || node->kind == COMMAND_USER) {
+    if (!node || kind_of(node)->user) {
         if (node)
             command_unref(&node->base);
         else if (!runtime_off() && handle && !profiling_asked(handle))

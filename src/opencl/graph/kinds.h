@@ -22,11 +22,18 @@ struct mem_use {
 
 typedef bool mem_visit(const struct mem_use *use, void *data); /* false: no further visits */
 
+/* Where a transfer begins or ends. */
+enum kind_side { SIDE_NONE, SIDE_HOST, SIDE_PATTERN, SIDE_BUFFER, SIDE_IMAGE };
+
 struct kind {
     cl_command_type type;    /* what its event says, unless the command names another */
     enum engine_kind engine; /* the first for commands that occupy none: its worker issues them */
+    enum kind_side from, to; /* of a transfer: u.transfer is in use; SIDE_NONE: not one */
+    bool linear;             /* ... of one range of bytes */
     bool leased;             /* it occupies that engine */
+    bool user;               /* the program ends it: its event is the driver's own */
     bool launch;             /* of a kernel: u.launch is in use */
+    bool task;               /* a launch by clEnqueueTask: drivers differ in its event's type */
     bool cut_by_time;        /* a launch whose groups are measured and may run as pieces */
     bool barrier;            /* engine/command.h, as the following two */
     bool next_at_end;
@@ -36,8 +43,9 @@ struct kind {
         WAITS_AS_TOLD,
         WAITS_UNORDERED,
         WAITS_ALWAYS
-    } driver_waits;    /* for others by itself: quirks/crossing.h */
-    const char *label; /* in records of jobs; "": a launch's kernel or a copy between host and device */
+    } driver_waits; /* for others by itself: quirks/crossing.h */
+    /* in records of jobs; "": a launch's kernel or a copy between host and device */
+    const char *label;
 
     /* CL_SUCCESS or what an enqueue call must answer for the draft. NULL: nothing to check. */
     cl_int (*validate)(const struct opencl_command *draft);
@@ -72,6 +80,12 @@ extern const struct kind kinds[COMMAND_KINDS];
 static inline const struct kind *kind_of(const struct opencl_command *command)
 {
     return &kinds[command->kind];
+}
+
+/* Between two memory objects: u.transfer.b is in use. */
+static inline bool kind_copies(const struct kind *kind)
+{
+    return kind->from >= SIDE_BUFFER && kind->to >= SIDE_BUFFER;
 }
 
 static inline bool kind_uses(const struct opencl_command *command, const struct translate_kernel *about,

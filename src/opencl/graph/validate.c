@@ -142,12 +142,13 @@ cl_int validate_linear(const struct opencl_command *c)
 {
     const struct command_transfer *t = &c->u.transfer;
     cl_int code = validate_mem(c->queue, t->a, false);
-    bool reads = c->kind == COMMAND_READ;
+    const struct kind *kind = kind_of(c);
+    bool reads = kind->to == SIDE_HOST;
     int64_t apart;
 
     if (code)
         return code;
-    if (c->kind == COMMAND_COPY) {
+    if (kind_copies(kind)) {
         if ((code = validate_mem(c->queue, t->b, false)))
             return code;
         if (!validate_range(t->a, t->offset, t->size) || !validate_range(t->b, t->offset_b, t->size))
@@ -159,7 +160,7 @@ cl_int validate_linear(const struct opencl_command *c)
     /* nothing at all is for the driver to judge */
     if (t->size && !validate_range(t->a, t->offset, t->size))
         return CL_INVALID_VALUE;
-    if (c->kind == COMMAND_FILL)
+    if (kind->from == SIDE_PATTERN)
         return is_power_of_two(t->pattern_size) && t->offset % t->pattern_size == 0 &&
                        t->size % t->pattern_size == 0
                    ? CL_SUCCESS
@@ -208,7 +209,7 @@ cl_int validate_rect(const struct opencl_command *c)
 {
     const struct command_transfer *t = &c->u.transfer;
     cl_int code = validate_mem(c->queue, t->a, false);
-    bool copy = c->kind == COMMAND_COPY_RECT, reads = c->kind == COMMAND_READ_RECT;
+    bool copy = kind_copies(kind_of(c)), reads = kind_of(c)->to == SIDE_HOST;
 
     if (code || (copy && (code = validate_mem(c->queue, t->b, false))))
         return code;
@@ -232,14 +233,15 @@ static bool regions_meet(const size_t a[3], const size_t b[3], const size_t regi
 cl_int validate_image(const struct opencl_command *c)
 {
     const struct command_transfer *t = &c->u.transfer;
-    bool to_image = c->kind == COMMAND_BUFFER_TO_IMAGE, to_buffer = c->kind == COMMAND_IMAGE_TO_BUFFER;
+    const struct kind *kind = kind_of(c);
+    bool copy = kind_copies(kind);
+    bool to_image = copy && kind->from == SIDE_BUFFER, to_buffer = copy && kind->to == SIDE_BUFFER;
     size_t element = 0, other = 0, width;
     cl_int code = validate_mem(c->queue, t->a, !to_image);
 
     if (code)
         return code;
-    if ((to_image || to_buffer || c->kind == COMMAND_COPY_IMAGE) &&
-        (code = validate_mem(c->queue, t->b, !to_buffer)))
+    if (copy && (code = validate_mem(c->queue, t->b, !to_buffer)))
         return code;
     if ((code = validate_region(to_image ? t->b : t->a, t->origin, t->region)))
         return code;
@@ -250,7 +252,7 @@ cl_int validate_image(const struct opencl_command *c)
         return validate_range(to_image ? t->a : t->b, t->offset, width * t->region[1] * t->region[2])
                    ? CL_SUCCESS
                    : CL_INVALID_VALUE;
-    if (c->kind == COMMAND_COPY_IMAGE) {
+    if (copy) {
         front.target.clGetImageInfo(t->b, CL_IMAGE_ELEMENT_SIZE, sizeof other, &other, NULL);
         if (element != other)
             return CL_IMAGE_FORMAT_MISMATCH;
@@ -259,13 +261,12 @@ cl_int validate_image(const struct opencl_command *c)
         return t->a == t->b && regions_meet(t->origin, t->origin_b, t->region) ? CL_MEM_COPY_OVERLAP
                                                                                : CL_SUCCESS;
     }
-    if (c->kind == COMMAND_FILL_IMAGE)
+    if (kind->from == SIDE_PATTERN)
         return t->pattern_size ? CL_SUCCESS : CL_INVALID_VALUE;
     if (!t->host || (t->row && t->row < width))
         return CL_INVALID_VALUE;
-    return validate_host_access(t->a, c->kind == COMMAND_READ_IMAGE, c->kind == COMMAND_WRITE_IMAGE)
-               ? CL_SUCCESS
-               : CL_INVALID_OPERATION;
+    return validate_host_access(t->a, kind->to == SIDE_HOST, kind->from == SIDE_HOST) ? CL_SUCCESS
+                                                                                      : CL_INVALID_OPERATION;
 }
 
 /* reqd_work_group_size names three dimensions, also for a launch of one. */

@@ -176,7 +176,10 @@ static void forget_source(struct program_record *record)
 
 typedef cl_program(CL_API_CALL *il_function)(cl_context, const void *, size_t, cl_int *);
 
-/* The driver's function: that of cl_khr_il_program before OpenCL 2.1, which made it part of the API. */
+/*
+ * The driver's function: that of cl_khr_il_program before OpenCL 2.1, which made it part of the
+ * API.
+ */
 static il_function il_function_of(cl_context context)
 {
     static const char name[] = "clCreateProgramWithILKHR";

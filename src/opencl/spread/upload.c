@@ -3,14 +3,15 @@
 #include <string.h>
 
 #include "engine/policy.h"
+#include "opencl/graph/kinds.h"
 #include "opencl/layer.h"
 #include "opencl/spread/spread_placement.h"
 #include "opencl/spread/split.h"
 
 bool upload_concerns(const struct opencl_command *command)
 {
-    return command->kind == COMMAND_WRITE && placement_on(command->queue->device) &&
-           device_count_helpers(command->queue->device) > 0;
+    return kind_of(command)->linear && kind_of(command)->from == SIDE_HOST &&
+           placement_on(command->queue->device) && device_count_helpers(command->queue->device) > 0;
 }
 
 /*
@@ -151,8 +152,8 @@ static bool read_parts(struct spread_buffer *buffer, struct range range, unsigne
 
 bool download_concerns(const struct opencl_command *command)
 {
-    return command->kind == COMMAND_READ && placement_on(command->queue->device) &&
-           device_count_helpers(command->queue->device) > 0;
+    return kind_of(command)->linear && kind_of(command)->to == SIDE_HOST &&
+           placement_on(command->queue->device) && device_count_helpers(command->queue->device) > 0;
 }
 
 void download_from_there(struct opencl_command *command, bool *ret_done)
