@@ -308,12 +308,12 @@ CUresult work_wait(struct work *work)
     if (!work_spin(&work->done)) {
         pthread_mutex_lock(&work_machine.lock);
         work_machine.n_sleepers++;
-        while (!work_is_done(work))
+        while (!work_is_done(work) && !atomic_load(&work_machine.closed))
             pthread_cond_wait(&work_machine.ended, &work_machine.lock);
         work_machine.n_sleepers--;
         pthread_mutex_unlock(&work_machine.lock);
     }
-    return work->status;
+    return work_is_done(work) ? work->status : CUDA_ERROR_DEINITIALIZED;
 }
 
 struct work *work_stream_tail(struct work_stream *stream)
@@ -334,7 +334,8 @@ CUresult work_wait_stream(struct work_stream *stream)
         (void)work_wait(last);
         work_unref(last);
     }
-    return (CUresult)atomic_load(&stream->context->error);
+    return atomic_load(&work_machine.closed) ? CUDA_ERROR_DEINITIALIZED
+                                             : (CUresult)atomic_load(&stream->context->error);
 }
 
 /* The last operation of the first stream that has one; the caller waits and asks again. */
@@ -358,11 +359,13 @@ CUresult work_wait_context(struct work_context *context)
 {
     struct work *last;
 
-    while (atomic_load(&context->n_open) && (last = any_tail(context))) {
+    while (atomic_load(&context->n_open) && !atomic_load(&work_machine.closed) &&
+           (last = any_tail(context))) {
         (void)work_wait(last);
         work_unref(last);
     }
-    return (CUresult)atomic_load(&context->error);
+    return atomic_load(&work_machine.closed) ? CUDA_ERROR_DEINITIALIZED
+                                             : (CUresult)atomic_load(&context->error);
 }
 
 void work_wait_last(struct work_context *context)
@@ -370,7 +373,7 @@ void work_wait_last(struct work_context *context)
     const struct timespec moment = {.tv_nsec = 50000};
 
     atomic_store(&context->ending, true);
-    while (atomic_load(&context->n_open))
+    while (atomic_load(&context->n_open) && !atomic_load(&work_machine.closed))
         nanosleep(&moment, NULL);
     work_unref(context->gate);
     context->gate = NULL;

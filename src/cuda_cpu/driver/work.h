@@ -150,7 +150,7 @@ int work_submit(struct work *work, struct work_stream *stream);
 /* The last operation of the stream that is not done, as a reference; NULL: none. */
 struct work *work_stream_tail(struct work_stream *stream);
 
-/* Waits for its end. */
+/* Waits for its end. CUDA_ERROR_DEINITIALIZED: the process ends, and it never will be done. */
 CUresult work_wait(struct work *work);
 bool work_is_done(const struct work *work);
 /*

@@ -32,6 +32,7 @@ extern struct work_machine {
     unsigned n_sleepers;
     unsigned n_devices;
     atomic_bool stopping;
+    atomic_bool closed;            /* the engines' threads have ended: what is not done never will be */
     struct work_edge *ended_edges; /* whose dependents have not been told yet */
     bool telling;                  /* a call of work_end tells them */
     struct arrival_file *arrival;

@@ -257,6 +257,10 @@ void work_close(void)
         for (int engine = 0; engine < WORK_ENGINES; engine++)
             stop(&work_machine.engines[device][engine]);
     stop(&work_machine.poll);
+    pthread_mutex_lock(&work_machine.lock);
+    atomic_store(&work_machine.closed, true);
+    pthread_cond_broadcast(&work_machine.ended);
+    pthread_mutex_unlock(&work_machine.lock);
     /* The host's thread may be in the program's code, which may wait for ever: it is left alone. */
     arrival_close(work_machine.arrival);
     work_machine.arrival = NULL;
