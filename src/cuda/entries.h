@@ -33,7 +33,7 @@ enum {
     ENTRY_N = ENTRY_KNOWN + ENTRY_SPARE,
     ENTRY_NONE = -1,
     NO_STREAM = -1,
-    CALL_MOST_ARGUMENTS = 12,
+    CALL_MOST_ARGUMENTS = 14, /* a struct on the stack counts by its words, behind six registers */
 };
 
 enum treatment { TREATMENT_PASS, TREATMENT_DRAIN, TREATMENT_ROUTE, TREATMENT_UNKNOWN };

@@ -3,11 +3,13 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cuda/front.h"
 #include "cuda/genuine.h"
 #include "cuda/objects.h"
 #include "cuda/submit.h"
+#include "cuda_abi/memory_abi.h"
 #include "engine/graph.h"
 #include "engine/handle_table.h"
 #include "engine/inferred_job.h"
@@ -24,6 +26,8 @@ struct recording {
 static struct {
     struct handle_table table;  /* the program's event -> its newest recording, a reference */
     struct handle_table owners; /* ... -> the context that it was made in */
+    struct handle_table shared; /* events that another process may record -> themselves */
+    atomic_bool any_shared;
     pthread_mutex_t lock;
 } events = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -36,6 +40,7 @@ void events_init(void)
 {
     handle_table_init(&events.table, keep);
     handle_table_init(&events.owners, NULL);
+    handle_table_init(&events.shared, NULL);
 }
 
 void recording_keep(struct recording *recording)
@@ -233,6 +238,13 @@ static bool is_event_of(CUevent event, const struct context_record *context)
     return event && handle_table_find(&events.owners, event) == (void *)context->handle;
 }
 
+/* Does another process have it? Then a record that is held back would look like none there. */
+static bool is_shared(CUevent event)
+{
+    return atomic_load_explicit(&events.any_shared, memory_order_relaxed) && event &&
+           handle_table_find(&events.shared, event);
+}
+
 CUresult route_event_record(struct call *call)
 {
     CUevent event = (CUevent)call->args[0];
@@ -246,7 +258,8 @@ CUresult route_event_record(struct call *call)
         stream_name(stream, call);
     if (stream_captures(stream) || front_is_whole() ||
         (call->entry->arguments == 3 && (unsigned)call->args[2] != 0) ||
-        (!runtime.queue_everything && stream_unhindered(stream)) || !is_event_of(event, stream->context)) {
+        (!runtime.queue_everything && stream_unhindered(stream)) || is_shared(event) ||
+        !is_event_of(event, stream->context)) {
         if (!stream_captures(stream))
             stream_wait_turn(stream);
         code = record_now(call, event);
@@ -306,6 +319,43 @@ static void await_record(struct recording *recording)
     command_unref(command);
 }
 
+/* --- between processes --- */
+
+static void share(CUevent event)
+{
+    if (handle_table_put(&events.shared, event, event))
+        atomic_store(&events.any_shared, true);
+}
+
+/* cuIpcGetEventHandle(handle, event) */
+CUresult route_share_event(struct call *call)
+{
+    CUresult code;
+
+    objects_drain();
+    code = call_invoke(call);
+    if (code == CUDA_SUCCESS)
+        share((CUevent)call->args[1]);
+    return code;
+}
+
+/* cuIpcOpenEventHandle(event, handle): the handle is a struct of 64 bytes, on the stack. */
+CUresult route_open_event(struct call *call)
+{
+    CUresult (*function)(CUevent *, CUipcEventHandle);
+    CUevent *event = (CUevent *)call->args[0];
+    CUipcEventHandle handle;
+    CUresult code;
+
+    objects_drain();
+    *(void **)&function = call->genuine;
+    memcpy(&handle, &call->args[6], sizeof handle);
+    code = function(event, handle);
+    if (code == CUDA_SUCCESS)
+        share(*event);
+    return code;
+}
+
 CUresult route_wait_event(struct call *call)
 {
     CUevent event = (CUevent)call->args[1];
@@ -314,6 +364,13 @@ CUresult route_wait_event(struct call *call)
     struct cuda_command draft;
     CUresult code;
 
+    if (stream && is_shared(event) && !is_held(recording)) {
+        /* the other process may need the engine first: nothing behind the wait may have it */
+        submit_draft(&draft, call, stream);
+        draft.valid = (unsigned)call->args[2] == 0;
+        recording_drop(recording);
+        return submit_fenced(&draft, NULL);
+    }
     if (!stream) {
         recording_drop(recording);
         return call_invoke(call);
@@ -390,6 +447,7 @@ CUresult route_event_destroy(struct call *call)
     if (call->args[0]) {
         replace((CUevent)call->args[0], NULL);
         (void)handle_table_remove(&events.owners, (void *)call->args[0]);
+        (void)handle_table_remove(&events.shared, (void *)call->args[0]);
     }
     code = call_invoke(call);
     pthread_mutex_unlock(&events.lock);

@@ -161,6 +161,7 @@ void download_from_there(struct opencl_command *command, bool *ret_done)
     struct command timed = {0};
     struct spread_buffer *buffer;
     struct range range;
+    bool in_parts;
     int place;
 
     *ret_done = false;
@@ -169,11 +170,10 @@ void download_from_there(struct opencl_command *command, bool *ret_done)
         split_settle(buffer, false, command->queue) != CL_SUCCESS)
         return;
     place = readable_at(buffer, range, placement_last());
-    if ((placement_last() != PLACE_HOME || policy_saves_state()) &&
-        read_parts(buffer, range, command->u.transfer.host, command, &timed))
-        place = PLACE_HOST;
-    else if (place == PLACE_NONE || buffer_download(buffer, place, range, command->u.transfer.host,
-                                                    command->queue, &timed) != CL_SUCCESS)
+    in_parts = (placement_last() != PLACE_HOME || policy_saves_state()) &&
+               read_parts(buffer, range, command->u.transfer.host, command, &timed);
+    if (!in_parts && (place == PLACE_NONE || buffer_download(buffer, place, range, command->u.transfer.host,
+                                                             command->queue, &timed) != CL_SUCCESS))
         return;
     if (policy_saves_state())
         buffer_shadow(buffer, range, command->u.transfer.host);
