@@ -2,7 +2,8 @@
  * How far predictions are from what is measured on this machine (Verner et al., sec. 4.3), over
  * batches of many kinds.
  *
- *   bench-batch-error [--topology FILE] [--batches N] [--every N] [--repeat N] [--seed N] [--method NAME]
+ *   bench-batch-error [--topology FILE] [--batches N] [--every N] [--repeat N] [--seed N]
+ *                     [--method NAME]
  *
  * Two OpenCL devices are calibrated by `baton batch calibrate`, unless a file is given: at the
  * beginning and again after every N batches (default 3), so that no single lucky or unlucky

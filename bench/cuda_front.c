@@ -1,18 +1,19 @@
 /*
- * What the CUDA front costs on the CPU device, connected and uncontended: cuda-load (cuda_load.c) runs
- * twice at a time, plain and under `baton run`, and both are asked for single samples in turns, so
- * that they meet the same machine. Several pairs, since processes differ too.
+ * What the CUDA front costs on the CPU device, connected and uncontended: cuda-load (cuda_load.c)
+ * runs twice at a time, plain and under `baton run`, and both are asked for single samples in
+ * turns, so that they meet the same machine. Several pairs, since processes differ too.
  *
- *   bench-cuda-front [control] [launch] [pipeline] [in] [out] [product]     default: all but control
+ *   bench-cuda-front [control] [launch] [pipeline] [in] [out] [product]
+ *     default: all but control
  *
- * "added" is the median over the pairs of (median with - median plain), with the least and the greatest
- * pair. On a busy machine it says little: "quickest" compares the quickest samples of all pairs, since
- * other work only adds to a time, and "processor" the median of the processor time of the whole
- * process, which other work hardly changes. With `control` both of a pair are plain: what is added then
- * is the method's own error.
+ * "added" is the median over the pairs of (median with - median plain), with the least and the
+ * greatest pair. On a busy machine it says little: "quickest" compares the quickest samples of all
+ * pairs, since other work only adds to a time, and "processor" the median of the processor time of
+ * the whole process, which other work hardly changes. With `control` both of a pair are plain: what
+ * is added then is the method's own error.
  *
- * Preemption beside hogs: `bench-preemption cuda`. Rewriting of modules: bench-cut. Needs the source
- * folder as working directory.
+ * Preemption beside hogs: `bench-preemption cuda`. Rewriting of modules: bench-cut. Needs the
+ * source folder as working directory.
  */
 #include <fcntl.h>
 #include <math.h>
@@ -201,7 +202,7 @@ int main(int argc, char **argv)
         {"pipelined empty launch", "pipeline", "cuda-front-pipelined", NULL, false, 15, 40, 1},
         {"16 MiB to the device", "in", "cuda-front-in", NULL, true, 9, 40, 2},
         {"16 MiB from the device", "out", "cuda-front-out", NULL, true, 9, 40, 2},
-        {"a product in 400 pieces", "product", "cuda-front-pieces", "1", true, 5, 10, 4},
+        {"a product in 400 pieces", "product", "cuda-front-pieces", "1", true, 5, 6, 4},
     };
     bool control = argc > 1 && wanted(argc, argv, "control"), any = false;
     char engines[128];

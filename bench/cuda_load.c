@@ -1,8 +1,8 @@
 /*
- * A CUDA program that is one load or one measurement at a time, on the default stream. Tests use it as
- * a neighbour; bench/cuda_front.c runs it plain and under Baton, sample by sample in turns.
+ * A CUDA program that is one load or one measurement at a time, on the default stream. Tests use it
+ * as a neighbour; bench/cuda_front.c runs it plain and under Baton, sample by sample in turns.
  *
- *     cuda-load KERNELS.ptx hog MS FILE          kernels of about MS ms until FILE is gone; prints how many
+ *     cuda-load KERNELS.ptx hog MS FILE  kernels of about MS ms until FILE is gone; prints how many
  *     cuda-load KERNELS.ptx serve WHAT [MMUL.ptx]
  *
  * serve: one sample for each byte on standard input, answered by two doubles: microseconds per

@@ -1,7 +1,8 @@
 /*
  * What cutting adds to loading a CUDA module: the first time (baton-translate runs) and later (disk
  * cache), beside the work itself within this process. Each round uses a text never seen before.
- * Modules: tests/cut/loops.ptx (28 kernels), its first 20 kernels, tests/cuda_cpu/kernels.ptx (about 50).
+ * Modules: tests/cut/loops.ptx (28 kernels), its first 20 kernels, tests/cuda_cpu/kernels.ptx
+ * (about 50).
  */
 #include "base/clock.h"
 #include "base/file.h"

@@ -2,16 +2,17 @@
  * Preemption: how long an urgent kernel of 0.3 ms takes beside a hog, alone and under each profile
  * of batond, all in one run.
  *
- *   bench-preemption [cuda] [kernel] [copy] [throughput] [unwatched]  default: kernel copy throughput
+ * usage: bench-preemption [cuda] [kernel] [copy] [throughput] [unwatched]
+ *   default: kernel copy throughput
  *
- * cuda        the same programs in CUDA, on the CPU device and the default stream, instead of OpenCL
+ * cuda        the same programs in CUDA, on the CPU device and the default stream, not OpenCL
  * kernel      a hog whose kernels take about a second
  * copy        a hog that copies 64 MiB there and back without end
  * throughput  what the hogs lose alone under Baton, against plain OpenCL or CUDA
  * unwatched   without the witness (below): all jobs are quiet
  *
- * A hog beside an urgent program cannot have what that one occupies: "hog kept" is its throughput of
- * its throughput alone under Baton, times the share that the urgent program left.
+ * A hog beside an urgent program cannot have what that one occupies: "hog kept" is its throughput
+ * of its throughput alone under Baton, times the share that the urgent program left.
  *
  * "alone" and "Baton" take turns, so that both see the same noise of the machine. Times are
  * measured by the urgent program from its first OpenCL call to the last byte. Pending time is

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "study/run/worker.h"
+#include "study/run/study_worker.h"
 #include "figure.h"
 
 #define REPEATS 5

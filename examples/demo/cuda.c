@@ -2,7 +2,8 @@
  * The demonstration programs in CUDA (driver API): the same work as urgent.c and `hog kernel`, the
  * same options and the same lines of output. Plain CUDA; nothing here knows of Baton.
  *
- *   cuda-demo urgent --calibrate MS | --steps N [--period MS] [--deadline MS] [--seconds S] [--warm N]
+ *   cuda-demo urgent --calibrate MS | --steps N [--period MS] [--deadline MS] [--seconds S]
+ *                    [--warm N]
  *   cuda-demo hog --calibrate MS | --steps N [--seconds S]
  *   cuda-demo hog --bytes N [--seconds S]      copies there and back instead of kernels
  */

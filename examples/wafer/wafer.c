@@ -9,8 +9,8 @@
  * both are shown.
  *
  *   wafer TOPOLOGY...            the largest image by every method, beside the paper's Table 1
- *   wafer --run TOPOLOGY         one upload and one report for real, on four OpenCL devices with the
- *                                topology's links emulated at 1/8 size
+ *   wafer --run TOPOLOGY         one upload and one report for real, on four OpenCL devices with
+ *                                the topology's links emulated at 1/8 size
  */
 #include <CL/cl.h>
 #include <math.h>

@@ -5,7 +5,7 @@
 #include <jansson.h>
 
 #include "analysis/analysis.h"
-#include "cli/command.h"
+#include "cli/subcommand.h"
 #include "model/plan.h"
 
 /* Nanoseconds as a number of ms; ANALYSIS_UNBOUNDED as null. */

@@ -93,7 +93,7 @@ static int check_questions(const struct cli_args *args, const struct task_set *s
     if (explain && !analysis->explain)
         return cli_fail_usage(args, "%s explains nothing", analysis->name);
     if (scale && analysis != &analysis_holistic && analysis != &analysis_holistic_printed)
-        return cli_fail_usage(args, "--scale knows holistic and holistic-printed only");
+        return cli_fail_usage(args, "--scale needs --analysis holistic or holistic-printed");
     if (explain)
         status = report_find_task(args, set, explain, ret_explained);
     if (!status && scale && strcmp(scale, "times") != 0)

@@ -64,11 +64,13 @@ static int parse_option(struct cli_args *args, int argc, char *const argv[], int
         value = name + 1;
     if (!option->value && value)
         return cli_fail_usage(args, "option --%s takes no value", option->name);
-    if (option->value && !value) {
-        if (*at + 1 >= argc)
-            return cli_fail_usage(args, "option --%s needs a value: %s", option->name, option->value);
+    if (option->value && !value && *at + 1 < argc)
         value = argv[++*at];
-    }
+    /*
+     * `baton run --stats -- ./program` lacks the file: `--` ends the options and is never a value.
+     */
+    if (option->value && (!value || strcmp(value, "--") == 0))
+        return cli_fail_usage(args, "option --%s needs a value: %s", option->name, option->value);
     if (args->n_given >= CLI_MAX_GIVEN)
         return cli_fail_usage(args, "more than %d options", CLI_MAX_GIVEN);
     args->given[args->n_given].option = option;

@@ -2,7 +2,7 @@
 #ifndef CLI_ARGS_H
 #define CLI_ARGS_H
 
-#include "cli/command.h"
+#include "cli/subcommand.h"
 
 /*
  * Parses argv, the words after the command's name, and reorders it so that positional words come

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "cli/command.h"
+#include "cli/subcommand.h"
 #include "cli/file_kind.h"
 #include "cli/installed.h"
 #include "cli/task_lengths.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "analysis/analysis.h"
-#include "cli/command.h"
+#include "cli/subcommand.h"
 
 static const struct cli_option daemon_options[] = {
 #define DAEMON_OPTION(name, code, value, started, help) {name, 0, value, help},

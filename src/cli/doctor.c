@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/command.h"
+#include "cli/subcommand.h"
 #include "cli/installed.h"
 #include "cli/monitor.h"
 #include "cli/probe.h"
@@ -248,6 +248,25 @@ static void check_socket_folder(struct doctor_report *report)
     }
 }
 
+/* Cores of the daemon's partition that are not online, not isolated or not allowed. */
+static void check_partition(struct doctor_report *report, struct monitor *monitor)
+{
+    const struct frame_about_difference *about;
+    struct frame frame;
+    char detail[320];
+
+    for (uint32_t i = 0;
+         monitor_query(monitor, QUERY_DIFFERENCE, i, 0, &frame) == 0 && frame.type == FRAME_ABOUT_DIFFERENCE;
+         i++) {
+        about = &frame.about_difference;
+        if (strncmp(about->field, "partition.", strlen("partition.")) != 0)
+            continue;
+        (void)snprintf(detail, sizeof detail, "%s: %s: %s", about->field, about->planned, about->found);
+        find(report, LIMITED, "partition", detail,
+             "correct partition: in baton.yaml, or bring up and isolate its cores; no bound can be claimed");
+    }
+}
+
 /* The daemon that a program would connect to, found in the same way. */
 static void check_daemon(struct doctor_report *report)
 {
@@ -258,8 +277,9 @@ static void check_daemon(struct doctor_report *report)
 
     if (result == 0) {
         (void)snprintf(detail, sizeof detail, "batond answers on %s", monitor.path);
-        monitor_close(&monitor);
         find(report, WORKS, "daemon", detail, NULL);
+        check_partition(report, &monitor);
+        monitor_close(&monitor);
     } else if (result == -ECONNREFUSED && !(given && given[0])) {
         find(report, WORKS, "daemon", "none listens; `baton run` starts one", NULL);
     } else if (result == -ECONNREFUSED) {
@@ -268,7 +288,7 @@ static void check_daemon(struct doctor_report *report)
              "start batond there, or unset BATON_SOCKET: programs run unscheduled");
     } else {
         (void)snprintf(detail, sizeof detail, "one listens, but %s",
-                       result == -EPERM ? "it runs as another user and may not be believed"
+                       result == -EPERM ? "it runs as another user, so Baton does not use it"
                                         : strerror(-result));
         find(report, LIMITED, "daemon", detail, "restart batond of this installation, or set BATON_SOCKET");
     }

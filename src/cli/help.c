@@ -13,8 +13,9 @@ void help_list(FILE *out, const char *group)
 {
     (void)fprintf(out, "usage: baton %s%sCOMMAND ...\n\n", group ? group : "", group ? " " : "");
     if (!group)
-        (void)fprintf(out,
-                      "Baton lets several OpenCL programs share GPUs and still meet their deadlines.\n\n");
+        (void)fprintf(
+            out,
+            "Baton lets several OpenCL and CUDA programs share GPUs and still meet their deadlines.\n\n");
     for (size_t i = 0; i < cli_n_commands; i++) {
         if (belongs(cli_commands[i], group))
             (void)fprintf(out, "  %-18s %s\n", cli_commands[i]->name, cli_commands[i]->summary);

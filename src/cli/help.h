@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "cli/command.h"
+#include "cli/subcommand.h"
 
 /* All commands, or those with a name that begins with the word group. */
 void help_list(FILE *out, const char *group);

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/draft.h"
-#include "cli/command.h"
+#include "cli/subcommand.h"
 #include "client/settings.h"
 #include "model/defaults.h"
 #include "version.h"
@@ -205,7 +205,8 @@ static void put_command(const struct cli_command *command, FILE *out)
 
 static int put_overview(FILE *out)
 {
-    put_header("baton", 1, "let several OpenCL programs share GPUs and still meet their deadlines", out);
+    put_header("baton", 1, "let several OpenCL and CUDA programs share GPUs and still meet their deadlines",
+               out);
     (void)fputs(".SH SYNOPSIS\n.B baton\nCOMMAND ...\n.SH COMMANDS\n", out);
     for (size_t i = 0; i < cli_n_commands; i++) {
         (void)fputs(".TP\n.B ", out);
@@ -287,7 +288,7 @@ static int put_daemon(FILE *out)
 
     if (!help)
         return -errno;
-    put_header("batond", 8, "hands the engines of this machine's GPUs to programs by priority", out);
+    put_header("batond", 8, "grants the engines of this machine's GPUs to programs by priority", out);
     (void)fputs(".SH SYNOPSIS\n.B batond\n[OPTION...]\n.SH DESCRIPTION\n", out);
     while (fgets(line, sizeof line, help)) {
         bool usage = strncmp(line, "usage:", 6) == 0 || strncmp(line, "       ", 7) == 0;

@@ -37,8 +37,7 @@ static void describe(const char *path, char *ret_text, size_t size)
     int result;
 
     if (stat(path, &about) < 0) {
-        (void)snprintf(ret_text, size, "%s %s", path,
-                       errno == ENOENT ? "is not there" : "cannot be looked at");
+        (void)snprintf(ret_text, size, "%s %s", path, errno == ENOENT ? "is not there" : "cannot be read");
         return;
     }
     result = dial(path, 0, unused);

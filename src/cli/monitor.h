@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "cli/command.h"
+#include "cli/subcommand.h"
 #include "wire/frame.h"
 #include "wire/outbox.h"
 #include "wire/socket_path.h"

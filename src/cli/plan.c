@@ -375,13 +375,13 @@ static int check_questions(const struct cli_args *args, const struct task_set *s
     if (status)
         return status;
     if (cli_has(args, "json") && strcmp(cli_value(args, "output", ""), "-") == 0)
-        return cli_fail_usage(args, "--json and -o - both want standard output");
+        return cli_fail_usage(args, "--json and -o - both write to standard output; give one of them");
     if (!pipelines && cli_has(args, "policy") && policy != POLICY_SINGLE)
-        return cli_fail_usage(args, "%s knows no multi-GPU mode: only --policy single", analysis->name);
+        return cli_fail_usage(args, "%s has no multi-GPU mode; use --policy single", analysis->name);
     if (cli_has(args, "explain") && analysis != &analysis_holistic)
-        return cli_fail_usage(args, "plan explains holistic bounds only");
+        return cli_fail_usage(args, "--explain needs --analysis holistic");
     if (cli_has(args, "scale") && !pipelines)
-        return cli_fail_usage(args, "--scale knows holistic and holistic-printed only");
+        return cli_fail_usage(args, "--scale needs --analysis holistic or holistic-printed");
     if (cli_has(args, "output") && set->n_tasks > 99)
         return cli_fail_usage(args, "a plan has priorities for at most 99 tasks");
     return explain ? report_find_task(args, set, explain, &ignored) : 0;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/draft.h"
-#include "cli/command.h"
+#include "cli/subcommand.h"
 #include "cli/report_sources.h"
 #include "report/story.h"
 

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "cli/command.h"
+#include "cli/subcommand.h"
 #include "report/story.h"
 
 /* Is this the database of a study (SQLite), rather than JSON? */

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/nsec.h"
-#include "cli/command.h"
+#include "cli/subcommand.h"
 #include "cli/installed.h"
 #include "cli/monitor.h"
 #include "cli/run_cuda.h"
@@ -187,7 +187,7 @@ static int prepare_daemon(const struct cli_args *args, const struct settings *se
         return setenv("BATON_SOCKET", path, 1) == 0 ? 0 : cli_fail_environment(args, errno, "environment");
     monitor_absent_words(settings->socket, result, words, sizeof words);
     if (settings->task[0])
-        return cli_fail_environment(args, 0, "no batond, and only it knows the task: %s", words);
+        return cli_fail_environment(args, 0, "no batond runs, and only batond knows tasks: %s", words);
     if (settings->require_daemon)
         return cli_fail_environment(args, 0, "no batond: %s", words);
     (void)fprintf(stderr, "baton run: no batond: %s; the program runs unscheduled\n", words);
@@ -280,7 +280,7 @@ static int prepare_task(const struct cli_args *args, const struct settings *sett
         return cli_fail_usage(args, "--task: expected a name of at most 64 characters");
     result = monitor_open(&monitor, NULL);
     if (result)
-        return cli_fail_environment(args, result, "no batond, and only it knows the task");
+        return cli_fail_environment(args, result, "no batond runs, and only batond knows tasks");
     monitor.answer_ms = VERDICT_MS;
     (void)snprintf(question.admit.task, sizeof question.admit.task, "%.64s", settings->task);
     result = monitor_ask(&monitor, &question, &answer);

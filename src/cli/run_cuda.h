@@ -6,7 +6,7 @@
 #ifndef CLI_RUN_CUDA_H
 #define CLI_RUN_CUDA_H
 
-#include "cli/command.h"
+#include "cli/subcommand.h"
 
 /*
  * Changes the environment. 0, or an exit code after a message: the program needs CUDA and there is

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "cli/command.h"
+#include "cli/subcommand.h"
 
 /* ---- the table ---- */
 
@@ -79,7 +79,7 @@ void table_print(struct table *table, FILE *out)
                       row->why[0] ? ")" : "");
     }
     if (table->n == 0)
-        (void)fprintf(out, "(no OpenCL command was seen)\n");
+        (void)fprintf(out, "(no OpenCL or CUDA command was seen)\n");
 }
 
 void table_done(struct table *table)

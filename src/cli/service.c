@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "cli/command.h"
+#include "cli/subcommand.h"
 #include "cli/file_kind.h"
 #include "cli/monitor.h"
 #include "model/task_set.h"

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/command.h"
+#include "cli/subcommand.h"
 #include "cli/installed.h"
 #include "cli/monitor.h"
 
@@ -143,7 +143,7 @@ static int run(const struct cli_args *args)
     if (pid) {
         print_found(&monitor, pid, NULL);
         if (args->n_given > (size_t)cli_has(args, "socket"))
-            return cli_fail_usage(args, "it runs already, and not with these options; `baton stop` ends it");
+            return cli_fail_usage(args, "batond runs already, with other options; `baton stop` ends it");
         return CLI_YES;
     }
     status = choose_log(args, log, sizeof log);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/command.h"
+#include "cli/subcommand.h"
 #include "cli/simulate_pictures.h"
 #include "cli/task_lengths.h"
 #include "model/plan.h"
@@ -195,7 +195,7 @@ static int read_options(const struct cli_args *args, struct simulation *simulati
     if (result)
         return result;
     if (simulation->has_plan && cli_has(args, "mode"))
-        return cli_fail_usage(args, "--plan says in which mode each task runs; leave --mode out");
+        return cli_fail_usage(args, "--plan says the mode of each task; leave out --mode");
     simulation->release = (enum release)release;
     simulation->run.sporadic = release == RELEASE_SPORADIC;
     simulation->run.random_execution = execution == 1;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/nsec.h"
-#include "cli/command.h"
+#include "cli/subcommand.h"
 #include "cli/monitor.h"
 #include "cli/notices.h"
 #include "cli/task_words.h"
@@ -133,7 +133,8 @@ static void print_daemon(const struct frame_about_daemon *about, const char *pat
     printf("batond %s, pid %u, generation %u, on %s\n", about->version, about->pid, about->generation, path);
     printf("profile %s, policy %s%s%s%s\n", about->profile, about->policy, about->plan[0] ? ", plan " : "",
            about->plan, about->flags & ABOUT_SETTLING ? ", settling" : "");
-    printf("real-time %s, memory %s; up %.1f s, %llu grants, %llu yields, %llu taken back, %llu overdue\n\n",
+    printf("real-time %s, memory %s; up %.1f s, %llu grants, %llu yields, %llu leases ended, %llu late "
+           "yields\n\n",
            about->flags & ABOUT_REALTIME ? "yes" : "no (no bound is claimed)",
            about->flags & ABOUT_LOCKED ? "locked" : "not locked",
            ms(about->now_at - about->started_at) / 1000, (unsigned long long)about->grants,
@@ -293,7 +294,9 @@ static void show_difference(struct status *status, const struct frame *frame, js
                                                     "planned", about->planned, "found", about->found));
         return;
     }
-    if (about->index == 0)
+    if (about->index == 0 && strncmp(about->field, "partition.", strlen("partition.")) == 0)
+        printf("no bound can be claimed, since the declared partition is not there:\n");
+    else if (about->index == 0)
         printf("no bound of the plan is claimed, since it assumes another system than the one that runs:\n");
     task_difference_words(about, words, sizeof words);
     printf("  %s\n", words);

@@ -7,7 +7,7 @@
 #define CLI_TASK_LENGTHS_H
 
 #include "analysis/analysis.h"
-#include "cli/command.h"
+#include "cli/subcommand.h"
 #include "model/task_set.h"
 
 /*

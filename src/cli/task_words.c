@@ -31,7 +31,7 @@ void task_reason_words(uint32_t reason, const char *cause, uint64_t response, ui
                            cause, ms(limit));
         break;
     case REASON_RUNNING:
-        (void)snprintf(ret_text, size, "it runs already, and a task runs once");
+        (void)snprintf(ret_text, size, "the task runs already, and a task runs once");
         break;
     case REASON_PLANNER:
         (void)snprintf(ret_text, size, "it could not be analysed, the planner failed");
@@ -40,7 +40,7 @@ void task_reason_words(uint32_t reason, const char *cause, uint64_t response, ui
         (void)snprintf(ret_text, size, "it could not be analysed, the planner took too long");
         break;
     case REASON_USER:
-        (void)snprintf(ret_text, size, "it belongs to another user (users: in batond's baton.yaml)");
+        (void)snprintf(ret_text, size, "the task belongs to another user (users: in batond's baton.yaml)");
         break;
     case REASON_TARDY:
         (void)snprintf(ret_text, size,

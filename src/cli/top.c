@@ -15,7 +15,7 @@
 
 #include "base/draft.h"
 #include "base/nsec.h"
-#include "cli/command.h"
+#include "cli/subcommand.h"
 #include "cli/top_frame.h"
 
 #define ENTER_SCREEN "\033[?1049h\033[?25l"

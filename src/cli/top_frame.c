@@ -135,7 +135,7 @@ static void put_head(struct screen *screen)
 
     (void)snprintf(line, sizeof line,
                    TOP_BOLD "batond %s" TOP_PLAIN
-                            "  %s  up %.0f s  %u program%s  %s%llu late%s  %s%llu overdue" TOP_PLAIN
+                            "  %s  up %.0f s  %u program%s  %s%llu late%s  %s%llu late yields" TOP_PLAIN
                             "  real-time %s%s%s",
                    about->version, about->profile, ms(about->now_at - about->started_at) / 1000,
                    about->clients, about->clients == 1 ? "" : "s", admission->late ? TOP_BAD : "",

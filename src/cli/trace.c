@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/draft.h"
-#include "cli/command.h"
+#include "cli/subcommand.h"
 #include "cli/recording.h"
 #include "cli/task_words.h"
 #include "report/trace.h"
@@ -234,11 +234,11 @@ static void write_record(struct writing *w, size_t i)
         break;
     case RECORD_YIELD:
         trace_mark(&w->writer, client->pid, client_track(client, record->engine), TRACE_YIELD, client->name,
-                   "asked to give way", at);
+                   "asked to yield", at);
         break;
     case RECORD_OVERDUE:
         trace_mark(&w->writer, client->pid, client_track(client, record->engine), TRACE_OVERDUE, client->name,
-                   "does not give way", at);
+                   "does not yield", at);
         break;
     case RECORD_RUN:
         write_run(w, i, client);

@@ -27,11 +27,6 @@ int lease_open(struct session *session, const char *device, enum engine_kind eng
     return result;
 }
 
-bool lease_on_one_bus(const struct lease *lease)
-{
-    return atomic_load_explicit(&lease->session->one_bus, memory_order_relaxed) && !lease_grouped(lease);
-}
-
 /* Begins within the group that holds the lease. */
 static bool nest(struct lease *lease)
 {
@@ -161,13 +156,6 @@ int lease_wait(struct lease *lease, baton_nsec until_at)
             awake = awake_until();
         await_change(word, seen, awake, until_at);
     }
-}
-
-uint64_t lease_flags(const struct lease *lease)
-{
-    if (lease_grouped(lease))
-        return 0;
-    return atomic_load_explicit(lease_word_of(lease), memory_order_relaxed) & LEASE_FLAGS;
 }
 
 int lease_yield(struct lease *lease)

@@ -15,8 +15,8 @@
  *
  * Copies of one device in both directions go over one bus, and a copy lease includes that bus where
  * the daemon says so (WELCOME_BUS). Copies in both directions then need one lease only, that of
- * ENGINE_COPY_IN (lease_on_one_bus()). With two, a job that copies in and out would take the bus from
- * itself, with two messages each time.
+ * ENGINE_COPY_IN (lease_on_one_bus()). With two, a job that copies in and out would take the bus
+ * from itself, with two messages each time.
  *
  * The calls of a command:
  *     if (lease_try_begin(lease) != LEASE_BEGUN)
@@ -37,6 +37,17 @@
 #include "wire/engine_kind.h"
 #include "wire/lease_word.h"
 
+/* What every launch reads of a lease, without a call. The lease begins with it. */
+struct lease_view {
+    lease_word *_Atomic *word;
+    _Atomic bool *grouped, *one_bus;
+};
+
+static inline const struct lease_view *lease_view(const struct lease *lease)
+{
+    return (const struct lease_view *)(const void *)lease;
+}
+
 enum lease_answer {
     LEASE_BEGUN = 0,   /* held: BUSY */
     LEASE_ASK = 1,     /* not held: lease_request() it */
@@ -54,11 +65,16 @@ int lease_open(struct session *session, const char *device, enum engine_kind eng
                struct lease **ret_lease);
 
 /*
- * Of a lease for ENGINE_COPY_OUT: does the device's lease for ENGINE_COPY_IN cover these copies now?
- * True while the daemon arbitrates their bus, unless a group holds this lease. The answer changes
- * with the daemon; a command asks once. Two atomic loads.
+ * Of a lease for ENGINE_COPY_OUT: does the device's lease for ENGINE_COPY_IN cover these copies
+ * now? True while the daemon arbitrates their bus, unless a group holds this lease. The answer
+ * changes with the daemon; a command asks once. Two atomic loads.
  */
-bool lease_on_one_bus(const struct lease *lease);
+static inline bool lease_on_one_bus(const struct lease *lease)
+{
+    const struct lease_view *view = lease_view(lease);
+
+    return atomic_load_explicit(view->one_bus, memory_order_relaxed) && !atomic_load(view->grouped);
+}
 
 /* LEASE_BEGUN (one compare-and-swap, no message), LEASE_ASK or LEASE_TAKEN. Never blocks. */
 int lease_try_begin(struct lease *lease);
@@ -80,7 +96,16 @@ int lease_wait(struct lease *lease, baton_nsec until_at);
  * What the daemon asks of the holder: LEASE_FLAG_* (wire/lease_word.h), 0 while a group holds the
  * lease. Two atomic loads. Of interest only between begin and end.
  */
-uint64_t lease_flags(const struct lease *lease);
+static inline uint64_t lease_flags(const struct lease *lease)
+{
+    const struct lease_view *view = lease_view(lease);
+
+    if (atomic_load(view->grouped))
+        return 0;
+    return atomic_load_explicit(atomic_load_explicit(view->word, memory_order_acquire),
+                                memory_order_relaxed) &
+           LEASE_FLAGS;
+}
 
 /* Should the holder yield at the next piece border? */
 static inline bool lease_yield_asked(const struct lease *lease)
@@ -88,7 +113,10 @@ static inline bool lease_yield_asked(const struct lease *lease)
     return (lease_flags(lease) & LEASE_FLAG_YIELD) != 0;
 }
 
-/* Does a client wait that is no less urgent? Then the hold should end soon, even if more is to come. */
+/*
+ * Does a client wait that is no less urgent? Then the hold should end soon, even if more is to
+ * come.
+ */
 static inline bool lease_turn_asked(const struct lease *lease)
 {
     return (lease_flags(lease) & LEASE_FLAG_TURN) != 0;

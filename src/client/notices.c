@@ -36,7 +36,7 @@ int session_notice(struct session *session, enum notice notice, const char *kern
         fresh->said = (struct frame_notice){.notice = notice};
         (void)snprintf(fresh->said.kernel, sizeof fresh->said.kernel, "%s", kernel);
         (void)snprintf(fresh->said.detail, sizeof fresh->said.detail, "%s", detail);
-        if (atomic_load(&session->online)) {
+        if (atomic_load(&session->view.online)) {
             session_send_notice(session, i);
             session_flush(session);
         }

@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "client/lease.h"
+#include "client/protocol_private.h"
 
-static void put(struct protocol *protocol, const struct frame *frame)
+void protocol_put(struct protocol *protocol, const struct frame *frame)
 {
     if (outbox_put(&protocol->out, frame) < 0)
         protocol->broken = true;
@@ -58,18 +59,13 @@ void protocol_connected(struct protocol *protocol)
     protocol->broken = false;
     protocol->state = PROTOCOL_GREETING;
     frame.hello.generation = protocol->generation;
-    put(protocol, &frame);
+    protocol_put(protocol, &frame);
 }
 
 void protocol_send(struct protocol *protocol, const struct frame *frame)
 {
     if (protocol->state == PROTOCOL_ONLINE)
-        put(protocol, frame);
-}
-
-static bool managed(const struct protocol *protocol, const struct protocol_lease *lease)
-{
-    return protocol->state == PROTOCOL_ONLINE && !lease->refused;
+        protocol_put(protocol, frame);
 }
 
 static void send_request(struct protocol *protocol, unsigned index)
@@ -78,7 +74,7 @@ static void send_request(struct protocol *protocol, unsigned index)
 
     frame.request.index = index;
     frame.request.epoch = protocol->leases[index].epoch;
-    put(protocol, &frame);
+    protocol_put(protocol, &frame);
 }
 
 /* ---- from one page to another ---- */
@@ -159,7 +155,7 @@ static void attach(struct protocol *protocol, unsigned index)
     frame.attach.busy = busy;
     frame.attach.epoch = lease->epoch;
     memcpy(frame.attach.device, lease->device, sizeof frame.attach.device);
-    put(protocol, &frame);
+    protocol_put(protocol, &frame);
 }
 
 static int welcome(struct protocol *protocol, const struct frame_welcome *frame)
@@ -341,7 +337,7 @@ int protocol_request(struct protocol *protocol, unsigned index)
         return LEASE_BEGUN;
     if (lease_word_state(seen) == LEASE_STATE_BUSY)
         return LEASE_TAKEN;
-    assert(managed(protocol, lease)); /* private words are idle or busy */
+    assert(protocol_managed(protocol, lease)); /* private words are idle or busy */
     lease->epoch++;
     lease->asked = true;
     send_request(protocol, index);
@@ -358,7 +354,7 @@ static void give_back(struct protocol *protocol, unsigned index, uint32_t next)
     frame.release.next = next;
     lease_word_give(lease->word);
     lease->declared = false;
-    put(protocol, &frame);
+    protocol_put(protocol, &frame);
 }
 
 int protocol_yield(struct protocol *protocol, unsigned index)
@@ -367,7 +363,7 @@ int protocol_yield(struct protocol *protocol, unsigned index)
     uint64_t seen = atomic_load(lease->word);
 
     assert(!lease->asked);
-    if (lease->grouped || !managed(protocol, lease) || !(seen & LEASE_FLAGS))
+    if (lease->grouped || !protocol_managed(protocol, lease) || !(seen & LEASE_FLAGS))
         return LEASE_BEGUN;
     if (lease_word_state(seen) != LEASE_STATE_BUSY) { /* reclaims a lease in use: not batond */
         protocol->broken = true;
@@ -379,11 +375,7 @@ int protocol_yield(struct protocol *protocol, unsigned index)
     return LEASE_ASK;
 }
 
-/*
- * Ends a hold on a word without a daemon: the word is idle again, and the lost daemon's word is
- * given up too.
- */
-static void end_private(struct protocol_lease *lease)
+void protocol_end_private(struct protocol_lease *lease)
 {
     if (lease->ghost)
         lease_word_give(lease->ghost);
@@ -398,12 +390,13 @@ void protocol_end(struct protocol *protocol, unsigned index)
 
     if (protocol_unnest(protocol, index) || lease_word_keep(lease->word))
         return;
-    if (managed(protocol, lease)) {
+    if (protocol_managed(protocol, lease)) {
         give_back(protocol, index, 0);
         return;
     }
-    end_private(lease);
+    protocol_end_private(lease);
 }
+
 bool protocol_granted(struct protocol *protocol, unsigned index)
 {
     struct protocol_lease *lease = &protocol->leases[index];
@@ -412,133 +405,5 @@ bool protocol_granted(struct protocol *protocol, unsigned index)
     if (!lease->asked || lease_word_state(seen) != LEASE_STATE_BUSY || lease_word_epoch(seen) != lease->epoch)
         return false;
     lease->asked = false;
-    return true;
-}
-
-/* ---- groups ---- */
-
-/*
- * Takes the idle leases, so that no other thread can begin on them. False: a thread uses one of
- * them; *ret_begun are those taken.
- */
-static bool take_idle(struct protocol *protocol, uint32_t leases, uint32_t *ret_begun)
-{
-    *ret_begun = 0;
-    for (uint32_t rest = leases; rest; rest &= rest - 1) {
-        unsigned index = (unsigned)__builtin_ctz(rest);
-        struct protocol_lease *lease = &protocol->leases[index];
-        uint64_t seen = 0;
-
-        if (!lease->asked && lease_word_begin(lease->word, &seen)) {
-            *ret_begun |= UINT32_C(1) << index;
-        } else if (lease->asked || lease_word_state(seen) == LEASE_STATE_BUSY) {
-            /*
-             * Flags the word as the daemon would: the end takes the slow path, and the reaper is
-             * told.
-             */
-            if (!lease->asked && !lease->grouped)
-                (void)atomic_compare_exchange_strong(lease->word, &seen, seen | LEASE_ASK_TURN);
-            return false;
-        }
-    }
-    return true;
-}
-
-int protocol_group_request(struct protocol *protocol, uint32_t leases)
-{
-    struct frame frame = {.type = FRAME_GROUP};
-    uint32_t begun;
-    uint32_t epoch = 0;
-
-    if (!take_idle(protocol, leases, &begun)) {
-        for (; begun; begun &= begun - 1)
-            protocol_end(protocol, (unsigned)__builtin_ctz(begun));
-        return LEASE_TAKEN;
-    }
-    for (uint32_t rest = leases; rest; rest &= rest - 1) {
-        const struct protocol_lease *lease = &protocol->leases[__builtin_ctz(rest)];
-
-        epoch = lease->epoch > epoch ? lease->epoch : epoch;
-    }
-    epoch++;
-    for (uint32_t rest = leases; rest; rest &= rest - 1) {
-        unsigned index = (unsigned)__builtin_ctz(rest);
-        struct protocol_lease *lease = &protocol->leases[index];
-
-        lease->epoch = epoch;
-        if (!managed(protocol, lease))
-            continue;
-        if (begun >> index & 1)
-            lease_word_give(lease->word);
-        lease->asked = true;
-        lease->declared = false;
-        frame.group.leases |= UINT32_C(1) << index;
-    }
-    frame.group.epoch = epoch;
-    if (!frame.group.leases)
-        return LEASE_BEGUN;
-    put(protocol, &frame);
-    return LEASE_ASK;
-}
-
-bool protocol_group_granted(struct protocol *protocol, uint32_t leases, unsigned *ret_waiting)
-{
-    for (uint32_t rest = leases; rest; rest &= rest - 1) {
-        unsigned index = (unsigned)__builtin_ctz(rest);
-
-        if (protocol->leases[index].asked && !protocol_granted(protocol, index)) {
-            *ret_waiting = index;
-            return false;
-        }
-    }
-    for (uint32_t rest = leases; rest; rest &= rest - 1)
-        atomic_store(&protocol->leases[__builtin_ctz(rest)].grouped, true);
-    return true;
-}
-
-uint32_t protocol_group_end(struct protocol *protocol, uint32_t leases)
-{
-    struct frame frame = {.type = FRAME_GROUP_RELEASE};
-    uint32_t kept = 0;
-
-    for (uint32_t rest = leases; rest; rest &= rest - 1) {
-        unsigned index = (unsigned)__builtin_ctz(rest);
-        struct protocol_lease *lease = &protocol->leases[index];
-
-        atomic_store(&lease->grouped, false);
-        if (lease->nested) {
-            lease->nested = false;
-            kept |= UINT32_C(1) << index;
-        } else if (managed(protocol, lease)) {
-            frame.group_release.leases |= UINT32_C(1) << index;
-            frame.group_release.epoch = lease->epoch;
-            lease_word_give(lease->word);
-            lease->declared = false;
-        } else {
-            end_private(lease);
-        }
-    }
-    if (frame.group_release.leases)
-        put(protocol, &frame);
-    return kept;
-}
-
-bool protocol_nest(struct protocol *protocol, unsigned index)
-{
-    struct protocol_lease *lease = &protocol->leases[index];
-
-    if (!atomic_load(&lease->grouped) || lease->nested)
-        return false;
-    lease->nested = true;
-    return true;
-}
-
-bool protocol_unnest(struct protocol *protocol, unsigned index)
-{
-    struct protocol_lease *lease = &protocol->leases[index];
-
-    if (!atomic_load(&lease->grouped))
-        return false;
-    lease->nested = false;
     return true;
 }

@@ -56,11 +56,6 @@ static void wake_word(void *user, lease_word *word)
 
 /* ---- helpers ---- */
 
-bool session_forked(const struct session *session)
-{
-    return __atomic_load_n(session->parent, __ATOMIC_RELAXED) == 0;
-}
-
 void session_flush(struct session *session)
 {
     const uint8_t *bytes;
@@ -135,8 +130,8 @@ static void free_session(struct session *session)
 {
     session_drop_socket(session);
     session_drop_timers(session);
-    if (session->parent)
-        munmap(session->parent, 4096);
+    if (session->view.parent)
+        munmap(session->view.parent, 4096);
     jobs_done(&session->jobs);
     free(session->private_page);
     free(session);
@@ -157,13 +152,13 @@ static int make_session(const struct settings *settings, const struct session_li
     atomic_store(&session->wake, -1);
     session->private_page = aligned_alloc(64, PAGE_SIZE_BYTES);
     marker = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    session->parent = marker == MAP_FAILED ? NULL : marker;
-    if (session_make_timers(session) < 0 || !session->private_page || !session->parent ||
-        madvise(session->parent, 4096, MADV_WIPEONFORK) < 0) {
+    session->view.parent = marker == MAP_FAILED ? NULL : marker;
+    if (session_make_timers(session) < 0 || !session->private_page || !session->view.parent ||
+        madvise(session->view.parent, 4096, MADV_WIPEONFORK) < 0) {
         free_session(session);
         return -ENOMEM;
     }
-    *session->parent = 1;
+    *session->view.parent = 1;
     memset(session->private_page, 0, PAGE_SIZE_BYTES);
     session->settings = *settings;
     if (listener)
@@ -182,7 +177,11 @@ static int make_session(const struct settings *settings, const struct session_li
                   rank_level(false, hello.priority));
     protocol_init(&session->protocol, &hello, session->private_page, &host);
     for (unsigned i = 0; i < PAGE_LEASES; i++)
-        session->leases[i] = (struct lease){.session = session, .index = i};
+        session->leases[i] =
+            (struct lease){.view = {&session->protocol.leases[i].word, &session->protocol.leases[i].grouped,
+                                    &session->view.one_bus},
+                           .session = session,
+                           .index = i};
     *ret_session = session;
     return 0;
 }
@@ -249,11 +248,6 @@ void session_close(struct session *session)
 }
 
 /* ---- queries and requests ---- */
-
-bool session_online(const struct session *session)
-{
-    return !session_forked(session) && atomic_load(&session->online);
-}
 
 uint32_t session_generation(const struct session *session)
 {

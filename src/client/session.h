@@ -17,6 +17,7 @@
 #ifndef CLIENT_SESSION_H
 #define CLIENT_SESSION_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -48,6 +49,27 @@ struct session_plan {
     bool best_effort; /* its task was not admitted: behind every program that has a priority */
     baton_nsec bound; /* on the response time of its jobs */
 };
+
+/* What is counted. The daemon reads the counters from the shared page for `baton status`. */
+enum session_counter {
+#define COUNTER(identifier, text) COUNTER_##identifier,
+#include "wire/counters.def"
+#undef COUNTER
+    COUNTER_N
+};
+
+/* What every launch reads of a session, without a call. The session begins with it. */
+struct session_view {
+    unsigned char *parent; /* one page that reads 1 here and 0 in a forked child */
+    _Atomic bool online;
+    _Atomic bool one_bus; /* ... and that daemon arbitrates buses (client/lease.h) */
+    _Atomic uint64_t counters[COUNTER_N];
+};
+
+static inline const struct session_view *session_view(const struct session *session)
+{
+    return (const struct session_view *)(const void *)session;
+}
 
 /* Any may be NULL. */
 struct session_listener {
@@ -86,11 +108,17 @@ int session_open(const struct settings *settings, const struct session_listener 
  */
 void session_close(struct session *session);
 
-/* Welcomed by a daemon, and not a forked child. */
-bool session_online(const struct session *session);
-
 /* True in a forked child. */
-bool session_forked(const struct session *session);
+static inline bool session_forked(const struct session *session)
+{
+    return *(const volatile unsigned char *)session_view(session)->parent == 0;
+}
+
+/* Welcomed by a daemon, and not a forked child. */
+static inline bool session_online(const struct session *session)
+{
+    return !session_forked(session) && atomic_load(&session_view(session)->online);
+}
 
 /* The daemon's generation; 0 before the first welcome. */
 uint32_t session_generation(const struct session *session);
@@ -126,16 +154,13 @@ void session_restore_threads(struct session *session);
  */
 void session_reset_worst(struct session *session);
 
-/* What is counted. The daemon reads the counters from the shared page for `baton status`. */
-enum session_counter {
-#define COUNTER(identifier, text) COUNTER_##identifier,
-#include "wire/counters.def"
-#undef COUNTER
-    COUNTER_N
-};
-
 /* Adds to a counter; one relaxed atomic addition. */
-void session_count(struct session *session, enum session_counter counter, uint64_t n);
+static inline void session_count(struct session *session, enum session_counter counter, uint64_t n)
+{
+    struct session_view *view = (struct session_view *)(void *)session;
+
+    (void)atomic_fetch_add_explicit(&view->counters[counter], n, memory_order_relaxed);
+}
 uint64_t session_counter(const struct session *session, enum session_counter counter);
 
 /*

@@ -22,11 +22,12 @@
 #define SESSION_NOTICES 32
 
 struct lease {
+    struct lease_view view; /* first */
     struct session *session;
     unsigned index;
     /*
-     * By the kind of the command that ended the hold: after a copy in, a program is back sooner than
-     * after a copy out. This and the following: under the session's lock.
+     * By the kind of the command that ended the hold: after a copy in, a program is back sooner
+     * than after a copy out. This and the following: under the session's lock.
      */
     struct lingering linger[ENGINE_N];
     _Atomic bool lingers; /* BUSY without a user, until ... */
@@ -39,6 +40,7 @@ struct lease {
  * nor either of them during callbacks. Nothing blocks while holding them.
  */
 struct session {
+    struct session_view view; /* first */
     pthread_mutex_t lock;
     pthread_cond_t welcomed; /* signalled on a welcome, a loss or an answer: waiters check again */
     pthread_t thread;
@@ -46,8 +48,7 @@ struct session {
     struct session_listener listener;
     struct protocol protocol;
     struct page *private_page;
-    unsigned char *parent; /* one page that reads 1 here and 0 in a forked child */
-    int socket;            /* -1: none */
+    int socket; /* -1: none */
     ino_t socket_inode;
     baton_nsec dialled_at; /* when it was connected */
     _Atomic int wake;      /* timerfd: the thread has something to do */
@@ -72,7 +73,6 @@ struct session {
     _Atomic bool gpu_done; /* the running job has reported that it is done with the GPU */
     bool explicit_jobs;
     _Atomic uint32_t job_number;
-    _Atomic uint64_t counters[COUNTER_N];
     struct session_notice {
         struct frame_notice said;
         _Atomic uint64_t launches;

@@ -94,8 +94,8 @@ static bool hang_up(struct session *session)
     if (session->page_fd >= 0)
         close(session->page_fd);
     session->page_fd = -1;
-    was_online = atomic_exchange(&session->online, false);
-    atomic_store(&session->one_bus, false);
+    was_online = atomic_exchange(&session->view.online, false);
+    atomic_store(&session->view.one_bus, false);
     protocol_lost(&session->protocol);
     pthread_cond_broadcast(&session->welcomed);
     pthread_mutex_unlock(&session->lock);
@@ -154,8 +154,8 @@ static void introduce(struct session *session)
     for (int i = 0; i < session->n_notices; i++)
         session_send_notice(session, i);
     session_flush(session);
-    atomic_store(&session->one_bus, (session->protocol.flags & WELCOME_BUS) != 0);
-    atomic_store(&session->online, true);
+    atomic_store(&session->view.one_bus, (session->protocol.flags & WELCOME_BUS) != 0);
+    atomic_store(&session->view.online, true);
     pthread_cond_broadcast(&session->welcomed);
     pthread_mutex_unlock(&session->lock);
     session_publish(session);

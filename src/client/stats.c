@@ -10,14 +10,9 @@
 
 _Static_assert((unsigned)COUNTER_N == (unsigned)PAGE_COUNTER_N, "both enumerate wire/counters.def");
 
-void session_count(struct session *session, enum session_counter counter, uint64_t n)
-{
-    (void)atomic_fetch_add_explicit(&session->counters[counter], n, memory_order_relaxed);
-}
-
 uint64_t session_counter(const struct session *session, enum session_counter counter)
 {
-    return atomic_load_explicit(&session->counters[counter], memory_order_relaxed);
+    return atomic_load_explicit(&session->view.counters[counter], memory_order_relaxed);
 }
 
 void session_publish(struct session *session)
@@ -48,7 +43,7 @@ static void store_jobs(struct session *session, const struct jobs *jobs)
     };
 
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        atomic_store_explicit(&session->counters[all[i].counter], all[i].value, memory_order_relaxed);
+        atomic_store_explicit(&session->view.counters[all[i].counter], all[i].value, memory_order_relaxed);
 }
 
 /*
@@ -85,7 +80,7 @@ static void tell_daemon(struct session *session, uint32_t what, baton_nsec deadl
 {
     struct frame frame = {.type = FRAME_JOB, .job = {.what = what}};
 
-    if (!atomic_load(&session->online))
+    if (!atomic_load(&session->view.online))
         return;
     frame.job.number = atomic_load(&session->job_number);
     frame.job.deadline_at = deadline_at == NSEC_MAX ? 0 : (uint64_t)deadline_at;
@@ -251,7 +246,7 @@ void session_job_end(struct session *session, bool explicit_job, baton_nsec at)
     if (session->listener.on_job)
         session->listener.on_job(session->listener.user, false, explicit_job,
                                  atomic_load(&session->job_number), at);
-    if (late && atomic_load(&session->online))
+    if (late && atomic_load(&session->view.online))
         tell_late(session, &frame);
     tell_daemon(session, JOB_ENDS, NSEC_MAX);
 }

@@ -168,9 +168,63 @@ CUresult cut_copy(struct piece_pipe *pipe, struct cuda_command *command, bool *r
     return (CUresult)-pipe_run(pipe, &cut, (struct piece_source){.end = size});
 }
 
+bool cut_wants_rows(const struct cuda_command *command)
+{
+    const struct command_rows *rows = &command->u.rows;
+
+    return rows->height * rows->depth > 1 && command->base.bytes > cut_chunk(command);
+}
+
+/* Whole rows; a chunk that reaches over the end of a plane takes several calls. */
+static CUresult rows_range(struct cuda_command *command, uint64_t begin, uint64_t limit)
+{
+    const struct command_rows *rows = &command->u.rows;
+    CUresult code = CUDA_SUCCESS;
+
+    while (begin < limit && code == CUDA_SUCCESS) {
+        size_t z = begin / rows->height, y = begin % rows->height;
+        size_t n = limit - begin < rows->height - y ? limit - begin : rows->height - y;
+        CUdeviceptr to = rows->to + z * rows->to_plane + y * rows->to_pitch;
+        CUdeviceptr from = rows->from + z * rows->from_plane + y * rows->from_pitch;
+        CUDA_MEMCPY2D copy = {.srcMemoryType = rows->out ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST,
+                              .dstMemoryType = rows->out ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE,
+                              .srcPitch = rows->from_pitch,
+                              .dstPitch = rows->to_pitch,
+                              .WidthInBytes = rows->width,
+                              .Height = n};
+
+        if (rows->out) {
+            copy.srcDevice = from;
+            copy.dstHost = (void *)to;
+        } else {
+            copy.srcHost = (const void *)from;
+            copy.dstDevice = to;
+        }
+        code = genuine.cuMemcpy2DAsync_v2(&copy, command->stream->handle);
+        begin += n;
+    }
+    return code;
+}
+
+CUresult cut_rows(struct piece_pipe *pipe, struct cuda_command *command, bool *ret_cut)
+{
+    const struct command_rows *rows = &command->u.rows;
+    struct piece_cut cut = {.counter = COUNTER_CHUNKS, .to_the_end = true, .unit_items = rows->width};
+
+    runtime_count(COUNTER_COPIES, 1);
+    if (!cut_wants_rows(command))
+        return call_invoke(&command->call);
+    cut.step = cut_chunk(command) / rows->width;
+    cut.step = cut.least = cut.step ? cut.step : 1;
+    *ret_cut = true;
+    return (CUresult)-pipe_run(pipe, &cut, (struct piece_source){.end = rows->height * rows->depth});
+}
+
 CUresult cut_range(struct cuda_command *command, struct piece_cut *cut, uint64_t begin, uint64_t limit)
 {
     if (command->kind == COMMAND_LAUNCH)
         return launch_range(command, (struct launch_cut *)(void *)cut, begin, limit);
+    if (command->kind == COMMAND_ROWS)
+        return rows_range(command, begin, limit);
     return copy_range(command, begin, limit);
 }

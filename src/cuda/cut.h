@@ -7,13 +7,16 @@
 #define CUDA_CUT_H
 
 #include "client/session.h"
-#include "cuda/command.h"
+#include "cuda/cuda_command.h"
 
 /* Should the launch go through the engine's workers, to run in pieces? */
 bool cut_wants_launch(const struct cuda_command *command);
 
 /* Why a launch runs whole; COUNTER_PIECES: it does not. */
 enum session_counter cut_why_whole(const struct cuda_command *command);
+
+/* Are there several rows, and more bytes than a chunk has? */
+bool cut_wants_rows(const struct cuda_command *command);
 
 /* Bytes of a chunk; SIZE_MAX: it is not cut. */
 size_t cut_chunk(const struct cuda_command *command);
@@ -24,6 +27,7 @@ size_t cut_chunk(const struct cuda_command *command);
  */
 CUresult cut_launch(struct piece_pipe *pipe, struct cuda_command *command, bool *ret_cut);
 CUresult cut_copy(struct piece_pipe *pipe, struct cuda_command *command, bool *ret_cut);
+CUresult cut_rows(struct piece_pipe *pipe, struct cuda_command *command, bool *ret_cut);
 /* For driver_ops::issue_range. */
 CUresult cut_range(struct cuda_command *command, struct piece_cut *cut, uint64_t begin, uint64_t limit);
 

@@ -16,8 +16,8 @@
 #include "engine/worker.h"
 
 /*
- * A kernel that runs for long, or for ever, ends with the process, as without Baton. A worker that waits
- * for it is given time for two pieces, and is then left behind.
+ * A kernel that runs for long, or for ever, ends with the process, as without Baton. A worker that
+ * waits for it is given time for two pieces, and is then left behind.
  */
 #define EXIT_PATIENCE_NS (100 * NSEC_PER_MS)
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cuda/genuine.h"
+#include "cuda/linking.h"
 #include "cuda_abi/fatbin.h"
 #include "engine/handle_table.h"
 #include "engine/policy.h"
@@ -266,6 +267,10 @@ struct module_record *module_prepare(const void *image, const struct device_reco
     module->whole = COUNTER_UNSLICED_OFF;
     if (!policy_slicing())
         return module;
+    if (linking_find(image, &module->cut)) {
+        module->whole = COUNTER_UNSLICED_OTHER;
+        return module;
+    }
     text = text_of(image, device, &size, &module->whole);
     if (!text)
         return module;

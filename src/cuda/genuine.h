@@ -45,6 +45,7 @@
     F(cuLaunchKernel)                                                                                        \
     F(cuLibraryGetKernel)                                                                                    \
     F(cuMemGetAddressRange_v2)                                                                               \
+    F(cuMemcpy2DAsync_v2)                                                                                    \
     F(cuMemcpyDtoDAsync_v2)                                                                                  \
     F(cuMemcpyDtoHAsync_v2)                                                                                  \
     F(cuMemcpyHtoDAsync_v2)                                                                                  \

@@ -38,6 +38,8 @@ bool issue_wants_cut(const struct cuda_command *draft)
 {
     if (draft->kind == COMMAND_LAUNCH)
         return cut_wants_launch(draft);
+    if (draft->kind == COMMAND_ROWS)
+        return cut_wants_rows(draft);
     return draft->kind == COMMAND_COPY && draft->u.copy.size > cut_chunk(draft);
 }
 
@@ -163,6 +165,8 @@ static CUresult call_driver(struct piece_pipe *pipe, struct cuda_command *comman
         return cut_launch(pipe, command, ret_cut);
     case COMMAND_COPY:
         return cut_copy(pipe, command, ret_cut);
+    case COMMAND_ROWS:
+        return cut_rows(pipe, command, ret_cut);
     case COMMAND_RECORD:
         return recording_issue(command->u.recording, &command->call);
     case COMMAND_WAIT_EVENT:

@@ -6,7 +6,7 @@
 #ifndef CUDA_ISSUE_H
 #define CUDA_ISSUE_H
 
-#include "cuda/command.h"
+#include "cuda/cuda_command.h"
 #include "engine/driver_ops.h"
 
 extern const struct driver_ops issue_ops;

@@ -32,7 +32,10 @@ static void reset(struct mark *mark, baton_nsec issued_at)
     mark->expected = 0;
 }
 
-/* Under marks_lock: one whose event was used before, or a new one without an event; NULL: no memory. */
+/*
+ * Under marks_lock: one whose event was used before, or a new one without an event; NULL: no
+ * memory.
+ */
 struct mark *mark_take_locked(struct context_record *context, baton_nsec issued_at)
 {
     struct mark *mark = context->free_marks;
@@ -109,19 +112,33 @@ static void calibrate(struct context_record *context)
     mark_drop(mark);
 }
 
+/* When a complete mark's event was, counted from the base; `now` if that is not known. */
+static uint64_t event_end(const struct mark *mark, const struct mark *base, uint64_t now)
+{
+    struct context_visit visit;
+    CUresult code;
+    float ms = 0;
+
+    if (!base || !mark->event)
+        return now;
+    context_visit_begin(mark->context, &visit);
+    code = genuine.cuEventElapsedTime(&ms, base->event, mark->event);
+    context_visit_end(&visit);
+    return code == CUDA_SUCCESS ? (uint64_t)((int64_t)atomic_load(&base->ended) + (int64_t)((double)ms * 1e6))
+                                : now;
+}
+
 /* Of a complete mark. Under marks_lock. */
 static uint64_t end_locked(struct mark *mark)
 {
     struct context_record *context = mark->context;
-    uint64_t now = (uint64_t)clock_now(), ended = atomic_load(&mark->ended);
+    uint64_t now, ended = atomic_load(&mark->ended);
     struct mark *base = context->base;
-    float ms = 0;
 
     if (ended)
         return ended;
-    ended = now;
-    if (base && mark->event && genuine.cuEventElapsedTime(&ms, base->event, mark->event) == CUDA_SUCCESS)
-        ended = (uint64_t)((int64_t)atomic_load(&base->ended) + (int64_t)((double)ms * 1e6));
+    now = (uint64_t)clock_now();
+    ended = event_end(mark, base, now);
     ended = ended > now ? now : ended; /* the clocks drift apart a little */
     ended = ended < (uint64_t)mark->issued_at ? (uint64_t)mark->issued_at : ended;
     atomic_store(&mark->ended, ended);
@@ -319,14 +336,9 @@ void mark_flush(struct mark *mark)
 
 void mark_times(struct mark *mark, struct mark_times *ret_times)
 {
-    struct context_visit visit;
-
     *ret_times = (struct mark_times){0};
-    if (atomic_load(&mark->status) != COMMAND_COMPLETE || mark->fence)
-        return;
-    context_visit_begin(mark->context, &visit);
-    read_times(mark, ret_times);
-    context_visit_end(&visit);
+    if (atomic_load(&mark->status) == COMMAND_COMPLETE && !mark->fence)
+        read_times(mark, ret_times);
 }
 
 void mark_queued(struct mark *mark, struct mark_times *ret_times)

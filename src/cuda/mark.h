@@ -3,15 +3,16 @@
  * one, is over; and marks of host functions, which the driver calls.
  *
  * Times: CUDA tells only how far two events are apart, as a float of milliseconds. So each context
- * has a base event; a mark's end is counted from it, and the base moves on every second, which keeps
- * the float exact to a tenth of a microsecond. Starts are not recorded: a command starts when the one
- * before it in the same context ended, or when it was issued, whichever is later.
+ * has a base event; a mark's end is counted from it, and the base moves on every second, which
+ * keeps the float exact to a tenth of a microsecond. Starts are not recorded: a command starts when
+ * the one before it in the same context ended, or when it was issued, whichever is later.
  *
- * An event costs about as much as an empty launch. So short launches of one stream share a mark that
- * has no event yet, an open mark. It is over when the program has waited for the stream, or when the
- * stream is found idle. It gets its event, behind all that the stream was given by then, as soon as it
- * stands for enough work (mark_join), or a thread waits for it, or before the stream can no longer be
- * named: its capture or its end (mark_close). Such a mark is never over too early, but may be late.
+ * An event costs about as much as an empty launch. So short launches of one stream share a mark
+ * that has no event yet, an open mark. It is over when the program has waited for the stream, or
+ * when the stream is found idle. It gets its event, behind all that the stream was given by then,
+ * as soon as it stands for enough work (mark_join), or a thread waits for it, or before the stream
+ * can no longer be named: its capture or its end (mark_close). Such a mark is never over too early,
+ * but may be late.
  */
 #ifndef CUDA_MARK_H
 #define CUDA_MARK_H
@@ -26,8 +27,8 @@
 struct mark *mark_record(struct stream_record *stream, baton_nsec issued_at);
 
 /*
- * The same without times of its own: a reference to the stream's open mark, for a command of about ns
- * nanoseconds that the driver has been given. NULL: no memory.
+ * The same without times of its own: a reference to the stream's open mark, for a command of about
+ * ns nanoseconds that the driver has been given. NULL: no memory.
  */
 struct mark *mark_join(struct stream_record *stream, baton_nsec issued_at, int64_t ns);
 /* The stream's open mark, or all of the context's, get their events now. */
@@ -35,16 +36,16 @@ void mark_close(struct stream_record *stream);
 void mark_close_context(struct context_record *context);
 
 /*
- * Around a wait of the program: mark_place() before it; mark_passed() after it, for one stream or NULL
- * for all of the context. Open marks of what was issued before the place are over.
+ * Around a wait of the program: mark_place() before it; mark_passed() after it, for one stream or
+ * NULL for all of the context. Open marks of what was issued before the place are over.
  */
 uint64_t mark_place(struct context_record *context);
 void mark_passed(struct context_record *context, const struct stream_record *stream, uint64_t place);
 
 /*
- * A mark that is over once the driver has come to the place in the stream where it was armed, told by
- * a callback: so that no worker waits for it. NULL: no memory. Arming visits the context; a driver
- * that refuses ends the mark at once.
+ * A mark that is over once the driver has come to the place in the stream where it was armed, told
+ * by a callback: so that no worker waits for it. NULL: no memory. Arming visits the context; a
+ * driver that refuses ends the mark at once.
  */
 struct mark *mark_fence(struct stream_record *stream);
 void mark_fence_arm(struct mark *mark, struct stream_record *stream);

@@ -5,8 +5,8 @@
 #include "cuda/mark_private.h"
 
 /*
- * An open mark gets its event when it stands for so much work: a client that waits for the engine, or
- * a full ring (engine/flight.h), then learns of its end soon.
+ * An open mark gets its event when it stands for so much work: a client that waits for the engine,
+ * or a full ring (engine/flight.h), then learns of its end soon.
  */
 #define OPEN_NS (100 * NSEC_PER_US)
 enum { OPEN_MOST = 32 }; /* commands */
@@ -31,8 +31,8 @@ void mark_end_open_locked(struct mark *mark, int status)
 }
 
 /*
- * Under marks_lock, so that no launch joins between the event and the end. The context is visited. A
- * mark's references outlast the call.
+ * Under marks_lock, so that no launch joins between the event and the end. The context is visited.
+ * A mark's references outlast the call.
  */
 static void close_locked(struct mark *mark)
 {
@@ -104,7 +104,9 @@ struct mark *mark_join(struct stream_record *stream, baton_nsec issued_at, int64
     }
     full = mark && (mark->n_commands >= OPEN_MOST || mark->expected >= OPEN_NS);
     pthread_mutex_unlock(&context->marks_lock);
-    /* A capture counts itself first and closes open marks then: one of the two threads closes this. */
+    /*
+     * A capture counts itself first and closes open marks then: one of the two threads closes this.
+     */
     if (full || front_captures())
         mark_close(stream);
     return mark;

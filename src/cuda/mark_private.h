@@ -30,7 +30,10 @@ struct mark {
     struct mark_listener *listener;
 };
 
-/* Under marks_lock: a mark from the pool, or a new one without an event, one reference; NULL: no memory. */
+/*
+ * Under marks_lock: a mark from the pool, or a new one without an event, one reference; NULL: no
+ * memory.
+ */
 struct mark *mark_take_locked(struct context_record *context, baton_nsec issued_at);
 /* Under marks_lock; NULL is allowed. */
 void mark_drop_locked(struct mark *mark);

@@ -122,7 +122,10 @@ void stream_await(struct stream_record *stream);
 /* The same for all streams of a context, and for every context of the process. */
 void context_await(struct context_record *context);
 void objects_drain(void);
-/* All that the process has in flight gets its events (mark.h): what follows may hide streams from us. */
+/*
+ * All that the process has in flight gets its events (mark.h): what follows may hide streams from
+ * us.
+ */
 void objects_close_marks(void);
 
 /*

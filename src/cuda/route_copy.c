@@ -2,10 +2,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cuda/cut.h"
 #include "cuda/front.h"
 #include "cuda/genuine.h"
 #include "cuda/submit.h"
 #include "cuda/validate.h"
+#include "engine/runtime.h"
 
 enum { STAGED = 64 << 10 }; /* bytes of pageable memory that a driver takes over before the call returns */
 
@@ -179,6 +181,76 @@ static enum engine_kind engine_between(CUmemorytype to, CUmemorytype from)
     return to == CU_MEMORYTYPE_HOST ? ENGINE_COPY_OUT : ENGINE_EXECUTION;
 }
 
+/* --- rows --- */
+
+/* One side of a copy of rows: where its first row begins, and bytes between rows and planes. */
+struct side {
+    CUmemorytype type;
+    CUdeviceptr begin;
+    size_t pitch, plane;
+};
+
+static struct side side_of(CUmemorytype type, const void *host, CUdeviceptr device, size_t pitch,
+                           size_t height)
+{
+    return (struct side){type, type == CU_MEMORYTYPE_HOST ? (CUdeviceptr)host : device, pitch,
+                         pitch * height};
+}
+
+/* Moves the side to its first row. False: what the driver makes of it is not certain. */
+static bool side_starts(struct side *side, const size_t at[3], const struct command_rows *rows)
+{
+    size_t span = rows->width + at[0];
+
+    if (!side->begin || span < rows->width || side->pitch < span ||
+        ((rows->depth > 1 || at[2]) && side->plane / side->pitch < rows->height + at[1]))
+        return false;
+    side->begin += at[2] * side->plane + at[1] * side->pitch + at[0];
+    return side->type == CU_MEMORYTYPE_HOST ||
+           (side->type == CU_MEMORYTYPE_DEVICE &&
+            validate_device_range(side->begin, (rows->depth - 1) * side->plane +
+                                                   (rows->height - 1) * side->pitch + rows->width));
+}
+
+/* Host and device, both linear, and more than a chunk: the draft becomes one of rows. */
+static bool take_rows(struct cuda_command *draft, struct side to, const size_t to_at[3], struct side from,
+                      const size_t from_at[3], const size_t extent[3])
+{
+    struct command_rows rows = {
+        .out = to.type == CU_MEMORYTYPE_HOST, .width = extent[0], .height = extent[1], .depth = extent[2]};
+
+    if (draft->captured || draft->at_once || !genuine.cuMemcpy2DAsync_v2 ||
+        draft->base.engine == ENGINE_EXECUTION ||
+        (to.type == CU_MEMORYTYPE_HOST) == (from.type == CU_MEMORYTYPE_HOST) || !rows.width || !rows.height ||
+        !rows.depth)
+        return false;
+    command_resolve(&draft->base);
+    if (draft->base.bytes <= cut_chunk(draft) || !side_starts(&to, to_at, &rows) ||
+        !side_starts(&from, from_at, &rows))
+        return false;
+    rows.to = to.begin;
+    rows.to_pitch = to.pitch;
+    rows.to_plane = to.plane;
+    rows.from = from.begin;
+    rows.from_pitch = from.pitch;
+    rows.from_plane = from.plane;
+    draft->u.rows = rows;
+    if (!cut_wants_rows(draft))
+        return false;
+    draft->kind = COMMAND_ROWS;
+    draft->valid = true;
+    return true;
+}
+
+/* A copy that is cut is complete when the call returns, unless the host's memory is pinned. */
+static CUresult submit_rows(struct call *call, struct cuda_command *draft, const struct submit_copied *copied)
+{
+    const struct command_rows *rows = &draft->u.rows;
+    bool waits = is_synchronous(call) || !validate_pinned((const void *)(rows->out ? rows->to : rows->from));
+
+    return submit(draft, waits, copied);
+}
+
 CUresult route_copy_2d(struct call *call)
 {
     const CUDA_MEMCPY2D *about = (const CUDA_MEMCPY2D *)call->args[0];
@@ -190,6 +262,12 @@ CUresult route_copy_2d(struct call *call)
     draft.base.engine = engine_between(about->dstMemoryType, about->srcMemoryType);
     draft.base.leased = true;
     draft.base.bytes = about->WidthInBytes * about->Height;
+    if (take_rows(&draft, side_of(about->dstMemoryType, about->dstHost, about->dstDevice, about->dstPitch, 0),
+                  (const size_t[3]){about->dstXInBytes, about->dstY},
+                  side_of(about->srcMemoryType, about->srcHost, about->srcDevice, about->srcPitch, 0),
+                  (const size_t[3]){about->srcXInBytes, about->srcY},
+                  (const size_t[3]){about->WidthInBytes, about->Height, 1}))
+        return submit_rows(call, &draft, &copied);
     draft.valid = !is_synchronous(call) && !stream_unhindered(draft.stream) && validate_copy_2d(about);
     return submit(&draft, is_synchronous(call), &copied);
 }
@@ -239,6 +317,30 @@ static bool is_row(const CUDA_MEMCPY3D *about)
            about->srcY == 0 && about->srcZ == 0 && about->dstY == 0 && about->dstZ == 0;
 }
 
+/* In chunks of rows, or whole from the calling thread. */
+static CUresult copy_3d(struct call *call, const CUDA_MEMCPY3D *about)
+{
+    struct submit_copied copied = {about, sizeof *about, 0};
+    struct cuda_command draft;
+
+    if (!draft_copy(call, &draft))
+        return call_invoke(call);
+    draft.base.engine = engine_between(about->dstMemoryType, about->srcMemoryType);
+    draft.base.leased = true;
+    draft.base.bytes = about->WidthInBytes * about->Height * about->Depth;
+    if (take_rows(&draft,
+                  side_of(about->dstMemoryType, about->dstHost, about->dstDevice, about->dstPitch,
+                          about->dstHeight),
+                  (const size_t[3]){about->dstXInBytes, about->dstY, about->dstZ},
+                  side_of(about->srcMemoryType, about->srcHost, about->srcDevice, about->srcPitch,
+                          about->srcHeight),
+                  (const size_t[3]){about->srcXInBytes, about->srcY, about->srcZ},
+                  (const size_t[3]){about->WidthInBytes, about->Height, about->Depth}))
+        return submit_rows(call, &draft, &copied);
+    draft.at_once = true;
+    return submit(&draft, is_synchronous(call), NULL);
+}
+
 CUresult route_copy_3d(struct call *call)
 {
     const CUDA_MEMCPY3D *about = (const CUDA_MEMCPY3D *)call->args[0];
@@ -250,8 +352,7 @@ CUresult route_copy_3d(struct call *call)
     from = side_begin(about->srcMemoryType, about->srcHost, about->srcDevice, about->srcXInBytes);
     if (is_row(about) && to && from && !front_captures())
         return copy_row(call, about, to, from);
-    return copy_whole(call, engine_between(about->dstMemoryType, about->srcMemoryType),
-                      about->WidthInBytes * about->Height * about->Depth, true);
+    return copy_3d(call, about);
 }
 
 CUresult route_copy_3d_peer(struct call *call)

@@ -59,33 +59,36 @@ CUresult route_library_load_data(struct call *call)
 }
 
 /* From a file: as from memory, if the file can be read and something in it is rewritten. */
-static CUresult load_file(struct call *call, unsigned data_index)
+static CUresult load_file(struct call *call, unsigned data_index, const struct device_record *device)
 {
-    struct context_record *context = context_current();
     struct call same = *call;
     char *image = NULL;
     size_t size = 0;
     CUresult code;
 
-    if (!call->args[0] || !call->args[1] || !context || !front_genuine(data_index) ||
+    if (!call->args[0] || !call->args[1] || !device || !front_genuine(data_index) ||
         file_read((const char *)call->args[1], IMAGE_LIMIT, &image, &size) != 0)
         return call_invoke(call);
     same.entry = entry_at(data_index);
     same.genuine = front_genuine(data_index);
-    code = load(call, &same, size < 64 ? NULL : image, context->device);
+    code = load(call, &same, size < 64 ? NULL : image, device);
     free(image);
     return code;
 }
 
 CUresult route_module_load(struct call *call)
 {
-    return load_file(call, ENTRY_cuModuleLoadData);
+    struct context_record *context = context_current();
+
+    return load_file(call, ENTRY_cuModuleLoadData, context ? context->device : NULL);
 }
 
-/* A library loads its code lazily and may keep the image: files stay files. */
+/* The rewritten text stays with the record until the library is unloaded: a driver may keep it. */
 CUresult route_library_load(struct call *call)
 {
-    return call_invoke(call);
+    struct context_record *context = context_current();
+
+    return load_file(call, ENTRY_cuLibraryLoadData, context ? context->device : device_find(0));
 }
 
 CUresult route_module_unload(struct call *call)

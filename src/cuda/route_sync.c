@@ -32,8 +32,8 @@ CUresult route_stream_query(struct call *call)
 }
 
 /*
- * Nothing is held back: the driver waits for the stream, or for all of the context if it is NULL. Its
- * answer, or else a failure of what was held back.
+ * Nothing is held back: the driver waits for the stream, or for all of the context if it is NULL.
+ * Its answer, or else a failure of what was held back.
  */
 static CUresult wait_in_driver(struct call *call, struct context_record *context,
                                const struct stream_record *stream)
@@ -107,8 +107,9 @@ static void capture_ended(void)
 }
 
 /*
- * What is held back must not become part of the capture. Other streams may enter the capture later, and
- * an event of ours in the legacy stream would break it: all marks get their events first (mark.h).
+ * What is held back must not become part of the capture. Other streams may enter the capture later,
+ * and an event of ours in the legacy stream would break it: all marks get their events first
+ * (mark.h).
  */
 CUresult route_capture(struct call *call)
 {

@@ -38,9 +38,9 @@ static void count(const struct cuda_command *draft)
 }
 
 /*
- * Does the mark need times of its own? An event costs as much as an empty launch: short launches have
- * one only now and then, unless they are recorded. A process that has called names which no table
- * knows, or that captures, may do with its streams what cannot be seen.
+ * Does the mark need times of its own? An event costs as much as an empty launch: short launches
+ * have one only now and then, unless they are recorded. A process that has called names which no
+ * table knows, or that captures, may do with its streams what cannot be seen.
  */
 static bool needs_times(const struct cuda_command *draft)
 {
@@ -70,7 +70,10 @@ static void note_flight(struct cuda_command *draft, baton_nsec begin_at, bool ti
     direct_in_flight(&draft->base, mark);
 }
 
-/* The driver's call has returned when the work was over, and with it all that the stream had before. */
+/*
+ * The driver's call has returned when the work was over, and with it all that the stream had
+ * before.
+ */
 static void note_end(struct cuda_command *draft, baton_nsec begin_at, uint64_t place)
 {
     if (draft->synchronise || (draft->kind == COMMAND_COPY && draft->u.copy.direction == COPY_OUT))
@@ -172,13 +175,19 @@ void submit_to_graph(struct cuda_command *command)
     graph_close(&command->base);
 }
 
-/* A launch that is short enough to wait for others before it, while no other program wants the engine. */
+/*
+ * A launch that is short enough to wait for others before it, while no other program wants the
+ * engine.
+ */
 static bool is_short(const struct cuda_command *command)
 {
     return command->kind == COMMAND_LAUNCH && command->base.predicted <= pipe_piece_ns() / 4;
 }
 
-/* Back-pressure. Short launches go back to the driver's own queue as soon as that overtakes nothing. */
+/*
+ * Back-pressure. Short launches go back to the driver's own queue as soon as that overtakes
+ * nothing.
+ */
 static void slow_down(const struct cuda_command *command)
 {
     if (is_short(command) && engine_undisputed(command->base.runs_on))
@@ -212,8 +221,8 @@ static CUresult hold(struct cuda_command *draft, bool blocking, const struct sub
 }
 
 /*
- * A full pipeline of short launches: to wait until the driver has done some is quicker than to send the
- * next one through the worker.
+ * A full pipeline of short launches: to wait until the driver has done some is quicker than to send
+ * the next one through the worker.
  */
 static bool enter_after_others(struct cuda_command *draft)
 {

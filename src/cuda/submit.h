@@ -10,7 +10,7 @@
 #ifndef CUDA_SUBMIT_H
 #define CUDA_SUBMIT_H
 
-#include "cuda/command.h"
+#include "cuda/cuda_command.h"
 
 /*
  * A draft of a call on that stream, with the reference to the stream taken over: submit() drops it.

@@ -94,6 +94,7 @@ bool validate_command(const struct cuda_command *command)
     case COMMAND_COPY:
         return copy_is_valid(&command->u.copy);
     case COMMAND_CALL:
+    case COMMAND_ROWS:
     case COMMAND_CALLBACK:
     case COMMAND_FREE:
     case COMMAND_DESTROY:

@@ -5,7 +5,7 @@
 #ifndef CUDA_VALIDATE_H
 #define CUDA_VALIDATE_H
 
-#include "cuda/command.h"
+#include "cuda/cuda_command.h"
 
 bool validate_command(const struct cuda_command *command);
 

@@ -96,6 +96,8 @@
       "the graph update was not performed because it included changes which violated constraints") \
     X(CUDA_ERROR_INVALID_CLUSTER_SIZE, 912, "cluster misconfiguration") \
     X(CUDA_ERROR_FUNCTION_NOT_LOADED, 913, "function handle is not loaded") \
+    X(CUDA_ERROR_INVALID_RESOURCE_TYPE, 914, "invalid resource type") \
+    X(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, 915, "invalid resource configuration") \
     X(CUDA_ERROR_UNKNOWN, 999, "unknown error")
 /* clang-format on */
 

@@ -136,6 +136,99 @@ static int insert(struct space *space, size_t index, const struct piece *piece)
     return 0;
 }
 
+int space_reserve(struct space *space, uint64_t size, uint64_t alignment, uint64_t wanted,
+                  uint64_t *ret_address)
+{
+    struct piece piece = {.block = {.size = size}};
+    uint64_t next;
+    size_t index;
+    int r = -ENOMEM;
+
+    if (size == 0 || size % PAGE || alignment == 0 || (alignment & (alignment - 1)) || size > space->size)
+        return size > space->size ? -ENOMEM : -EINVAL;
+    (void)pthread_mutex_lock(&space->lock);
+    next = space->next;
+    if (wanted % PAGE == 0 && wanted % alignment == 0 && wanted - space->base < space->size)
+        space->next = wanted;
+    if (find_room(space, size + PAGE, alignment, &index, &piece.begin)) {
+        piece.end = piece.begin + size + PAGE;
+        piece.block.address = piece.begin;
+        r = insert(space, index, &piece);
+    }
+    if (space->next == wanted || piece.begin == wanted)
+        space->next = next; /* a wish is no place to go on from */
+    (void)pthread_mutex_unlock(&space->lock);
+    if (!r)
+        *ret_address = piece.block.address;
+    return r;
+}
+
+int space_import(struct space *space, int file, uint64_t pages, uint64_t offset, uint64_t size,
+                 uint64_t *ret_address)
+{
+    struct piece piece = {.block = {.size = size}};
+    size_t index;
+    int r = -ENOMEM;
+
+    if (size == 0 || pages == 0 || pages % PAGE || offset > pages || size > pages - offset)
+        return -EINVAL;
+    if (pages > space->size)
+        return -ENOMEM;
+    (void)pthread_mutex_lock(&space->lock);
+    if (find_room(space, pages + PAGE, PAGE, &index, &piece.begin)) {
+        piece.end = piece.begin + pages + PAGE;
+        piece.block.address = piece.begin + offset;
+        if (mmap((void *)(uintptr_t)piece.begin, pages, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file,
+                 0) != MAP_FAILED)
+            r = insert(space, index, &piece);
+    }
+    (void)pthread_mutex_unlock(&space->lock);
+    if (!r)
+        *ret_address = piece.block.address;
+    return r;
+}
+
+/* Writes what is not zero: pages that were never touched stay holes. */
+static int copy_pages(int file, const unsigned char *pages, uint64_t n)
+{
+    static const unsigned char zeros[PAGE];
+
+    for (uint64_t at = 0; at < n; at += PAGE)
+        if (memcmp(pages + at, zeros, PAGE) != 0 && pwrite(file, pages + at, PAGE, (off_t)at) != PAGE)
+            return -ENOSPC;
+    return 0;
+}
+
+int space_share(struct space *space, uint64_t address, const char *name, int *ret_file, uint64_t *ret_pages,
+                uint64_t *ret_offset)
+{
+    const struct piece *piece;
+    uint64_t pages;
+    int file, r;
+    size_t i;
+
+    (void)pthread_mutex_lock(&space->lock);
+    i = find_index(space, address);
+    piece = i < space->n && space->pieces[i].block.address == address ? &space->pieces[i] : NULL;
+    pages = piece ? piece->end - piece->begin - PAGE : 0;
+    file = piece ? memfd_create(name, MFD_CLOEXEC) : -1;
+    r = !piece ? -ENOENT : file < 0 || ftruncate(file, (off_t)pages) < 0 ? -errno : 0;
+    if (!r)
+        r = copy_pages(file, (const unsigned char *)(uintptr_t)piece->begin, pages);
+    if (!r && mmap((void *)(uintptr_t)piece->begin, pages, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+                   file, 0) == MAP_FAILED)
+        r = -errno;
+    if (!r) {
+        *ret_file = file;
+        *ret_pages = pages;
+        *ret_offset = address - piece->begin;
+    } else if (file >= 0) {
+        (void)close(file);
+    }
+    (void)pthread_mutex_unlock(&space->lock);
+    return r;
+}
+
 int space_allocate(struct space *space, uint64_t size, uint64_t alignment, void *owner, uint64_t *ret_address)
 {
     uint64_t bytes = round_up(size, PAGE);

@@ -36,6 +36,29 @@ uint64_t space_size(const struct space *space);
 int space_allocate(struct space *space, uint64_t size, uint64_t alignment, void *owner,
                    uint64_t *ret_address);
 
+/*
+ * Addresses without memory, for the caller to map files into; a block like any other. size: whole
+ * pages. alignment: a power of two. wanted: where it should begin; anywhere else when that is not
+ * free, or 0.
+ */
+int space_reserve(struct space *space, uint64_t size, uint64_t alignment, uint64_t wanted,
+                  uint64_t *ret_address);
+
+/*
+ * A block whose pages are those of a file: `pages` bytes of it, the block `size` bytes from
+ * `offset` on. The file stays the caller's. -ENOMEM, -EINVAL.
+ */
+int space_import(struct space *space, int file, uint64_t pages, uint64_t offset, uint64_t size,
+                 uint64_t *ret_address);
+
+/*
+ * Moves the block's pages into a new memory file of that name, which other processes may map, too.
+ * Nothing may access the block meanwhile. *ret_offset: of the block in the file. 0, -ENOENT, or
+ * -errno of the file: the block is as before then.
+ */
+int space_share(struct space *space, uint64_t address, const char *name, int *ret_file, uint64_t *ret_pages,
+                uint64_t *ret_offset);
+
 /* The block must begin at this address: -ENOENT otherwise. Later accesses to it fault. */
 int space_release(struct space *space, uint64_t address);
 

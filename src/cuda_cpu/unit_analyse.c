@@ -1,6 +1,6 @@
 /* What each routine does, alone and with all that it may call; where shared variables lie. */
 #include "cuda_cpu/unit.h"
-#include "ptx/graph.h"
+#include "ptx/flow_graph.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -372,9 +372,16 @@ static void say(struct server *server)
     if (!claims->n && server->has_plan)
         server->host.report(server->host.user, &report);
     for (unsigned i = 0; i < claims->n; i++) {
-        report = (struct server_report){.kind = REPORT_DIFFERS, .difference = &claims->differences[i]};
+        report = (struct server_report){
+            .kind = REPORT_DIFFERS, .detail = server->has_plan, .difference = &claims->differences[i]};
         server->host.report(server->host.user, &report);
     }
+}
+
+/* Is there anything to compare? A declared partition is compared without a plan, too. */
+static bool concerned(const struct server *server)
+{
+    return server->has_plan || server->config.partitioned;
 }
 
 void claims_check(struct server *server)
@@ -382,27 +389,28 @@ void claims_check(struct server *server)
     struct claims *claims = &server->claims;
 
     claims->n = 0;
-    if (server->has_plan) {
+    if (concerned(server))
         look(server);
+    if (server->has_plan) {
         cpus_look(server);
         compare_plan(server);
-        compare_partition(server);
-        if (server->settle_at != NSEC_MAX) {
-            struct difference *difference = add(server, "settle_ms");
-
-            planned(difference, "engines that are granted");
-            found(difference, "a daemon that waits for clients of its predecessor");
-        }
     }
-    claims->next_at = server->has_plan ? server->now_at + CLAIMS_EVERY : NSEC_MAX;
-    if (server->has_plan)
+    compare_partition(server);
+    if (server->has_plan && server->settle_at != NSEC_MAX) {
+        struct difference *difference = add(server, "settle_ms");
+
+        planned(difference, "engines that are granted");
+        found(difference, "a daemon that waits for clients of its predecessor");
+    }
+    claims->next_at = concerned(server) ? server->now_at + CLAIMS_EVERY : NSEC_MAX;
+    if (concerned(server))
         server_arm(server, claims->next_at);
     say(server);
 }
 
 void claims_refresh(struct server *server)
 {
-    if (server->has_plan && server->now_at - server->claims.looked_at >= CLAIMS_FRESH)
+    if (concerned(server) && server->now_at - server->claims.looked_at >= CLAIMS_FRESH)
         claims_check(server);
 }
 

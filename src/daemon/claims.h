@@ -34,7 +34,7 @@ struct claims {
     bool machine_known;
     struct machine machine;
     baton_nsec looked_at; /* when the machine was last read; 0: never */
-    baton_nsec next_at;   /* when the next comparison is due; NSEC_MAX: no plan is in force */
+    baton_nsec next_at;   /* when the next comparison is due; NSEC_MAX: no plan, no partition */
     uint64_t reported;    /* fingerprint of the differences in the last report; 0: none */
 };
 

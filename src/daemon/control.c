@@ -72,7 +72,7 @@ static int set_priority(struct server *server, const struct peer *asker, struct 
     if (!is_owner(server, asker) && asker->who.uid != peer->who.uid)
         return refuse(answer, -EPERM, "that program belongs to another user");
     if (peer->admitted)
-        return refuse(answer, -EBUSY, "it is a task of the plan, which gives it its priority");
+        return refuse(answer, -EBUSY, "this program is a task of the plan, which sets its priority");
     told.priority.priority = priority;
     peer->hello.priority = priority;
     peer->hello.flags &= ~(HELLO_ADAPTIVE | HELLO_NICE);

@@ -61,7 +61,7 @@ static void write_engines(const struct server *server, FILE *out)
         {ENGINE_HELD, "baton_engine_held", "gauge", "1 while a program holds the engine, idle or busy"},
         {ENGINE_WAITING, "baton_engine_waiting", "gauge", "requests that wait for the engine"},
         {ENGINE_GRANTS, "baton_engine_grants_total", "counter", "grants of the engine"},
-        {ENGINE_YIELDS, "baton_engine_yields_total", "counter", "times its holder was asked to give way"},
+        {ENGINE_YIELDS, "baton_engine_yields_total", "counter", "times its holder was asked to yield"},
     };
 
     for (size_t m = 0; m < sizeof metrics / sizeof metrics[0]; m++) {
@@ -175,7 +175,7 @@ static void write_clients(const struct server *server, FILE *out)
         {PAGE_COUNTER_RESPONSE_MAX_NS, true, "baton_client_response_max_seconds", "gauge",
          "worst response time"},
         {PAGE_COUNTER_PIECES, false, "baton_client_pieces_total", "counter", "kernel pieces"},
-        {PAGE_COUNTER_YIELDS, false, "baton_client_yields_total", "counter", "times it gave way"},
+        {PAGE_COUNTER_YIELDS, false, "baton_client_yields_total", "counter", "times it yielded"},
     };
 
     for (size_t m = 0; m < sizeof metrics / sizeof metrics[0]; m++) {
@@ -274,10 +274,11 @@ void exposition_write(const struct server *server, FILE *out)
     number(out, "baton_clients", "gauge", "programs that are connected or drain", clients);
     number(out, "baton_devices", "gauge", "GPUs that are known", server->n_devices);
     number(out, "baton_grants_total", "counter", "grants of engines", server->grants);
-    number(out, "baton_yields_total", "counter", "times a holder was asked to give way", server->yields);
-    number(out, "baton_taken_back_total", "counter", "idle leases taken back", server->taken_back);
+    number(out, "baton_yields_total", "counter", "times a holder was asked to yield", server->yields);
+    number(out, "baton_taken_back_total", "counter", "idle leases that another client ended",
+           server->taken_back);
     number(out, "baton_dropped_total", "counter", "connections dropped", server->drops);
-    number(out, "baton_overdue_total", "counter", "holders that did not give way in time", server->overdue);
+    number(out, "baton_overdue_total", "counter", "holders that did not yield in time", server->overdue);
     number(out, "baton_late_jobs_total", "counter", "jobs that missed a deadline or exceeded a bound",
            server->late);
     number(out, "baton_plans_total", "counter", "answers of the planner", admission->plans);

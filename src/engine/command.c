@@ -14,12 +14,6 @@ void command_queue_init(struct command_queue *queue, struct engine_device *devic
     list_init(&queue->commands);
 }
 
-void command_resolve(struct command *command)
-{
-    command->runs_on = engine_device_for(command->queue->device, command->engine);
-    policy_resolve(&command->policy);
-}
-
 /* GPES, Sec. V. Copies within the device are cut like those to it. */
 enum {
     CHUNK_IN = 4 << 20,    /* host to device, while the engine's speed is not known */

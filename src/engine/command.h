@@ -45,7 +45,9 @@ struct mark;
 /* In nanoseconds of the driver's clock; 0: unknown. */
 struct mark_times {
     uint64_t queued, submitted, started, ended;
-    /* the mark stands for several commands, or its end was only noticed: nothing is learnt from it */
+    /*
+     * the mark stands for several commands, or its end was only noticed: nothing is learnt from it
+     */
     bool shared;
 };
 
@@ -95,7 +97,7 @@ struct command {
     size_t items; /* that meter counts in it */
     size_t bytes; /* that it moves; 0: not a copy */
 
-    /* --- command_resolve(), once per launch --- */
+    /* --- command_resolve() (runtime.h), once per launch --- */
     /* whose worker issues it, and whose hold it uses (engine_device_for()); NULL: not resolved */
     struct device_engine *runs_on;
     struct policy policy; /* resolved again by the thread that takes the command up */
@@ -130,12 +132,6 @@ struct command {
     int64_t longest_piece; /* ns: two pieces in a row, since both are in flight together */
     int64_t latest_piece;
 };
-
-/*
- * Decides for a draft, or for a command that never was one, which engine and policy it has.
- * graph_open() does this where the front has not.
- */
-void command_resolve(struct command *command);
 
 /*
  * How many bytes a chunk of this copy has: what was set, what the plan says, or what its engine

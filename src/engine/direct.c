@@ -7,19 +7,6 @@
 #include "engine/meter.h"
 #include "engine/runtime.h"
 
-bool direct_enter(const struct command *draft, bool blocking)
-{
-    struct device_engine *engine = draft->runs_on;
-
-    if (!draft->leased)
-        return true;
-    if (blocking) {
-        engine_enter(engine, draft->predicted);
-        return true;
-    }
-    return flight_room(engine, draft->predicted) && engine_try_enter(engine, draft->predicted);
-}
-
 void direct_over(const struct command *draft, baton_nsec begin_at, bool alone)
 {
     struct device_engine *engine = draft->runs_on;
@@ -35,18 +22,6 @@ void direct_over(const struct command *draft, baton_nsec begin_at, bool alone)
     if (alone && !flight_any(engine))
         engine_learn_copy(engine_of_kind(engine, draft->engine), draft->bytes, end_at - begin_at);
     engine_exit(engine, draft->engine, draft->predicted);
-}
-
-void direct_in_flight(const struct command *draft, struct mark *mark)
-{
-    struct flight flight = {.mark = mark,
-                            .queue = draft->queue,
-                            .kind = draft->engine,
-                            .predicted = draft->predicted,
-                            .meter = draft->meter,
-                            .items = draft->meter ? draft->items : draft->bytes};
-
-    flight_add(draft->runs_on, &flight);
 }
 
 void direct_leave(const struct command *draft)

@@ -8,8 +8,8 @@
  *             direct_leave() if the driver refused the command
  *     } else make a heap command and graph_submit() it;
  *
- * draft: a struct command with its first part filled in and resolved (command_resolve()); it need not
- * live longer than the calls.
+ * draft: a struct command with its first part filled in and resolved (command_resolve()); it need
+ * not live longer than the calls.
  */
 #ifndef ENGINE_DIRECT_H
 #define ENGINE_DIRECT_H
@@ -18,12 +18,24 @@
 
 #include "engine/command.h"
 #include "engine/engine.h"
+#include "engine/runtime.h"
 
 /*
  * Enters the command's engine if the command is leased. A thread that blocks until the end waits
  * for the lease; any other thread does not. False: not entered; the command must be queued.
  */
-bool direct_enter(const struct command *draft, bool blocking);
+static inline bool direct_enter(const struct command *draft, bool blocking)
+{
+    struct device_engine *engine = draft->runs_on;
+
+    if (!draft->leased)
+        return true;
+    if (blocking) {
+        engine_enter(engine, draft->predicted);
+        return true;
+    }
+    return flight_room(engine, draft->predicted) && engine_try_enter(engine, draft->predicted);
+}
 
 /*
  * The driver has taken the command. blocking: it is over, and the engine is left (begin_at: when
@@ -31,7 +43,18 @@ bool direct_enter(const struct command *draft, bool blocking);
  * it is in flight, and one reference to the mark is taken over.
  */
 void direct_over(const struct command *draft, baton_nsec begin_at, bool alone);
-void direct_in_flight(const struct command *draft, struct mark *mark);
+
+static inline void direct_in_flight(const struct command *draft, struct mark *mark)
+{
+    struct flight flight = {.mark = mark,
+                            .queue = draft->queue,
+                            .kind = draft->engine,
+                            .predicted = draft->predicted,
+                            .meter = draft->meter,
+                            .items = draft->meter ? draft->items : draft->bytes};
+
+    flight_add(draft->runs_on, &flight);
+}
 
 /* The driver refused the command, or it occupies no engine: leaves what direct_enter() entered. */
 void direct_leave(const struct command *draft);

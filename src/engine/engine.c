@@ -55,18 +55,6 @@ static void hold(struct device_engine *engine, bool held)
         atomic_store_explicit(&engine->held_at, clock_now(), memory_order_relaxed);
 }
 
-/*
- * The most work in the driver that a more urgent client must wait for. The analysis counts the
- * longest piece of a less urgent task (B, docs/analysis.md), so a program of the plan has no more.
- * If the plan cuts none of its commands, it has one command at a time.
- */
-int64_t engine_most_in_flight(void)
-{
-    int64_t most = 2 * ENGINE_PIECE_NS;
-
-    return policy_tasked() && policy_piece() < most ? policy_piece() : most;
-}
-
 /* Under the lock: may a command of that length go to the driver beside the present ones? */
 static bool has_room(const struct device_engine *engine, int64_t ns)
 {

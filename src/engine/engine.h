@@ -95,9 +95,6 @@ void engine_exit(struct device_engine *engine, enum engine_kind kind, int64_t ns
 /* Under the lock: n users leave; kind is that of the last one, ns the sum of their values. */
 void engine_exit_locked(struct device_engine *engine, enum engine_kind kind, unsigned n, int64_t ns);
 
-/* How much predicted work a program may have in the driver. */
-int64_t engine_most_in_flight(void);
-
 /*
  * Must the engine be left at the next border, because the daemon asks to yield or the turn is over?
  * One atomic load when no client waits.
@@ -119,8 +116,8 @@ void engine_give_way(struct device_engine *engine);
 int64_t engine_chunk_ns(const struct device_engine *engine);
 
 /*
- * The engine of the same device for this kind. Bandwidths and reports are those of a direction, also
- * while one engine runs the copies of both.
+ * The engine of the same device for this kind. Bandwidths and reports are those of a direction,
+ * also while one engine runs the copies of both.
  */
 struct device_engine *engine_of_kind(const struct device_engine *engine, enum engine_kind kind);
 

@@ -26,15 +26,6 @@ void engine_device_init(struct engine_device *device, const char *name, struct e
     link_device(device);
 }
 
-struct device_engine *engine_device_for(const struct engine_device *device, enum engine_kind kind)
-{
-    struct device_engine *engines = device->engines;
-
-    if (kind == ENGINE_COPY_OUT && engines[kind].lease && lease_on_one_bus(engines[kind].lease))
-        return &engines[ENGINE_COPY_IN];
-    return &engines[kind];
-}
-
 struct engine_device *engine_devices(void)
 {
     return atomic_load(&runtime.devices);

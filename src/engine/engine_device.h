@@ -6,6 +6,7 @@
 #ifndef ENGINE_ENGINE_DEVICE_H
 #define ENGINE_ENGINE_DEVICE_H
 
+#include "client/lease.h"
 #include "engine/device_clock.h"
 #include "engine/engine.h"
 
@@ -25,10 +26,18 @@ void engine_device_init(struct engine_device *device, const char *name, struct e
 
 /*
  * The engine on which a command of this kind runs now. Copies in both directions run on one engine,
- * with one lease, while the daemon arbitrates their bus (WELCOME_BUS). A command asks once and keeps
- * the answer: the next daemon may arbitrate otherwise.
+ * with one lease, while the daemon arbitrates their bus (WELCOME_BUS). A command asks once and
+ * keeps the answer: the next daemon may arbitrate otherwise.
  */
-struct device_engine *engine_device_for(const struct engine_device *device, enum engine_kind kind);
+static inline struct device_engine *engine_device_for(const struct engine_device *device,
+                                                      enum engine_kind kind)
+{
+    struct device_engine *engines = device->engines;
+
+    if (kind == ENGINE_COPY_OUT && engines[kind].lease && lease_on_one_bus(engines[kind].lease))
+        return &engines[ENGINE_COPY_IN];
+    return &engines[kind];
+}
 
 /* All devices, linked by next. */
 struct engine_device *engine_devices(void);

@@ -110,7 +110,10 @@ static struct flight *same_entry(struct flight_ring *ring, const struct flight *
 {
     struct flight *newest = ring->n ? entry(ring, ring->n - 1) : NULL;
 
-    return newest && newest->mark == flight->mark && newest->meter == flight->meter ? newest : NULL;
+    return newest && newest->mark == flight->mark && newest->meter == flight->meter &&
+                   newest->kind == flight->kind
+               ? newest
+               : NULL;
 }
 
 /* --- with no lock held --- */
@@ -147,9 +150,9 @@ static void learn(const struct flight *flight, int64_t ns)
 }
 
 /*
- * Commands that took longer than expected, or paused in between. One mark's commands are a run of its
- * own. If a mark's times say nothing about its single commands, the run is as long as expected, and
- * the next commands of these kernels are measured.
+ * Commands that took longer than expected, or paused in between. One mark's commands are a run of
+ * its own. If a mark's times say nothing about its single commands, the run is as long as expected,
+ * and the next commands of these kernels are measured.
  */
 static void report_apart(struct device_engine *engine, unsigned n, const struct flight flights[])
 {
@@ -173,8 +176,8 @@ static void report_apart(struct device_engine *engine, unsigned n, const struct 
 }
 
 /*
- * Reports complete commands of one kind, oldest first. Commands close together are one run, from the start of
- * the first to the end of the last. The length of the last one is learnt.
+ * Reports complete commands of one kind, oldest first. Commands close together are one run, from
+ * the start of the first to the end of the last. The length of the last one is learnt.
  */
 static void measure_run(struct device_engine *engine, unsigned n, const struct flight flights[])
 {

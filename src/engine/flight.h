@@ -22,12 +22,12 @@ enum { FLIGHT_ROOM = 256 };
 struct flight {
     struct mark *mark;                 /* a reference of the ring's */
     const struct command_queue *queue; /* only compared */
-    enum engine_kind kind;             /* what it is reported as */
     int64_t predicted;                 /* the predictions that the engine was entered with */
     /* measured by this mark, a reference; NULL: not measured */
     struct meter *meter;
-    size_t items;        /* items that the meter counts in it, or bytes of a copy */
-    unsigned n_commands; /* that the entry stands for */
+    size_t items;          /* items that the meter counts in it, or bytes of a copy */
+    enum engine_kind kind; /* what it is reported as */
+    unsigned n_commands;   /* that the entry stands for */
 };
 
 struct flight_ring { /* under the engine's lock */

@@ -5,13 +5,12 @@
 #include "engine/graph.h"
 #include "engine/runtime.h"
 
-void inferred_job_begins(void)
+void inferred_job_begin(void)
 {
     struct session *session;
     bool closed = false;
 
-    if (atomic_load_explicit(&runtime.job.open, memory_order_relaxed) ||
-        !atomic_compare_exchange_strong(&runtime.job.open, &closed, true))
+    if (!atomic_compare_exchange_strong(&runtime.job.open, &closed, true))
         return;
     atomic_fetch_add(&runtime.job.number, 1);
     session = runtime_session();

@@ -5,7 +5,16 @@
 #ifndef ENGINE_INFERRED_JOB_H
 #define ENGINE_INFERRED_JOB_H
 
-void inferred_job_begins(void);
+#include "engine/runtime.h"
+
+/* inferred_job_begins() where no job seems to run. */
+void inferred_job_begin(void);
+
+static inline void inferred_job_begins(void)
+{
+    if (!atomic_load_explicit(&runtime.job.open, memory_order_relaxed))
+        inferred_job_begin();
+}
 /*
  * A call that waited for commands returns: the job ends if nothing of the process is queued or in
  * flight.

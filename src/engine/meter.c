@@ -7,15 +7,6 @@ enum {
     METER_WRONG = 8,   /* an estimate so many times too long was a mistake, and is not left slowly */
 };
 
-int64_t meter_predict(const struct meter *meter, size_t items)
-{
-    long long per_item = atomic_load_explicit(&meter->item_ns, memory_order_relaxed);
-
-    if (!per_item)
-        return -1;
-    return (int64_t)((double)per_item * (double)items / METER_SCALE);
-}
-
 static long long median(long long a, long long b, long long c)
 {
     long long low = a < b ? a : b, high = a < b ? b : a;

@@ -3,10 +3,11 @@
  * All zero: nothing is known. Lock-free; any thread.
  *
  * For other clients a piece that is too long costs more than one that is too short, so the estimate
- * grows at once and shrinks slowly. But one slow run may be a delay of the machine: what counts is the
- * median of the last three runs.
+ * grows at once and shrinks slowly. But one slow run may be a delay of the machine: what counts is
+ * the median of the last three runs.
  *
- * Where measuring costs time, a front measures short kernels only now and then: when meter_is_due().
+ * Where measuring costs time, a front measures short kernels only now and then: when
+ * meter_is_due().
  */
 #ifndef ENGINE_METER_H
 #define ENGINE_METER_H
@@ -28,7 +29,14 @@ struct meter {
 };
 
 /* Expected nanoseconds of that many items; -1: never measured. */
-int64_t meter_predict(const struct meter *meter, size_t items);
+static inline int64_t meter_predict(const struct meter *meter, size_t items)
+{
+    long long per_item = atomic_load_explicit(&meter->item_ns, memory_order_relaxed);
+
+    if (!per_item)
+        return -1;
+    return (int64_t)((double)per_item * (double)items / METER_SCALE);
+}
 
 /* One measurement. An empty one teaches nothing. */
 void meter_measured(struct meter *meter, size_t items, int64_t ns);

@@ -12,16 +12,6 @@
 
 enum { GROWTH = 8 }; /* a piece has at most this many times the units of the one before */
 
-int64_t pipe_piece_ns(void)
-{
-    /*
-     * Two pieces must not exceed the plan's length (from `baton profile`: a measured worst case).
-     */
-    baton_nsec planned = policy_piece() / 2;
-
-    return planned > 0 && planned < ENGINE_PIECE_NS ? planned : ENGINE_PIECE_NS;
-}
-
 /* --- times --- */
 
 /*

@@ -46,11 +46,6 @@ struct piece_source {
     void *user;
 };
 
-/*
- * The length to aim at: two pieces are in flight, and together must not exceed the plan's length.
- */
-int64_t pipe_piece_ns(void);
-
 void pipe_begin(struct piece_pipe *pipe, struct device_engine *engine, struct command *command);
 
 /*

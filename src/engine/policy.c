@@ -2,28 +2,9 @@
 
 #include "engine/runtime.h"
 
-/* automatic: is it done if no number was given? */
-static bool cutting(int64_t setting, bool automatic)
-{
-    return setting == SETTING_AUTO ? automatic : setting > 0;
-}
-
 void policy_resolve(struct policy *ret_policy)
 {
-    struct session *session = runtime_session();
-    bool online = session && session_online(session);
-    bool automatic = online && atomic_load_explicit(&runtime.plan.slicing, memory_order_relaxed);
-
-    *ret_policy = (struct policy){.session = session,
-                                  .online = online,
-                                  .slicing = cutting(runtime.settings.slice, automatic),
-                                  .chunking = cutting(runtime.settings.chunk, automatic)};
-}
-
-void policy_count(const struct policy *policy, enum session_counter counter, uint64_t n)
-{
-    if (policy->session)
-        session_count(policy->session, counter, n);
+    runtime_policy(ret_policy);
 }
 
 bool policy_slicing(void)
@@ -40,16 +21,6 @@ bool policy_chunking(void)
 
     policy_resolve(&policy);
     return policy.chunking;
-}
-
-bool policy_tasked(void)
-{
-    return runtime.settings.task[0] != 0;
-}
-
-baton_nsec policy_piece(void)
-{
-    return atomic_load_explicit(&runtime.plan.piece, memory_order_relaxed);
 }
 
 int64_t policy_chunk(bool out)

@@ -24,7 +24,11 @@ struct policy {
 void policy_resolve(struct policy *ret_policy);
 
 /* Adds to a counter, if there is a session. */
-void policy_count(const struct policy *policy, enum session_counter counter, uint64_t n);
+static inline void policy_count(const struct policy *policy, enum session_counter counter, uint64_t n)
+{
+    if (policy->session)
+        session_count(policy->session, counter, n);
+}
 
 /*
  * Should kernels / copies be cut? Yes if a number was given, or if automatic and a daemon is
@@ -33,11 +37,7 @@ void policy_count(const struct policy *policy, enum session_counter counter, uin
 bool policy_slicing(void);
 bool policy_chunking(void);
 
-/* Is the program a task of the plan? */
-bool policy_tasked(void);
-
-/* The plan's limits: longest piece, bytes per chunk from or to the device. 0: none. */
-baton_nsec policy_piece(void);
+/* The plan's limit: bytes per chunk from or to the device. 0: none. runtime.h has further ones. */
 int64_t policy_chunk(bool out);
 /* How many GPUs the plan gives this program (0: it says nothing), and which (0: any). */
 unsigned policy_gpus(uint64_t *ret_set);

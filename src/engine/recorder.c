@@ -98,11 +98,6 @@ static void sweep(void)
     runtime.recorder.n_pending = kept;
 }
 
-bool recorder_on(void)
-{
-    return runtime.recorder.on;
-}
-
 void recorder_on_job(void *user, bool begins, bool explicit_job, uint32_t number, baton_nsec at)
 {
     char line[JOB_RECORD_LINE_SIZE] = "";

@@ -37,7 +37,7 @@ struct recorder {
 
 /* Opens the file; a file that cannot be opened leaves the recorder off. */
 void recorder_init(void);
-bool recorder_on(void);
+/* recorder_on() is in runtime.h. */
 /* At exit: writes the complete commands. */
 void recorder_stop(void);
 

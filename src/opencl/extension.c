@@ -30,6 +30,11 @@ static const char *const hidden_extensions[] = {
 /* Functions that are hidden; a name that begins so. */
 static const char *const hidden_functions[] = {
     "clCommand",
+    "clCreateCommandBuffer",
+    "clFinalizeCommandBuffer",
+    "clRetainCommandBuffer",
+    "clReleaseCommandBuffer",
+    "clGetCommandBuffer",
     "clUpdateMutableCommandsKHR",
     "clGetMutableCommandInfoKHR",
     "clRemapCommandBufferKHR",
@@ -44,7 +49,66 @@ static const char *const hidden_functions[] = {
     "clCreateSemaphoreWithPropertiesKHR",
 };
 
-static void *ours(const char *name)
+/* --- cl_khr_command_buffer --- */
+
+/* How the recording functions are called. */
+enum buffer_form {
+    FORM_UNKNOWN, /* no version, one that we do not know, or devices that differ: hidden */
+    FORM_PLAIN,   /* 0.9.0 to 0.9.4 */
+    FORM_LISTED,  /* from 0.9.5 on, with a list of properties */
+};
+
+static const char buffer_extension[] = "cl_khr_command_buffer";
+
+static enum buffer_form form_of_version(cl_version version)
+{
+    return version < CL_MAKE_VERSION(0, 9, 0) || version >= CL_MAKE_VERSION(0, 10, 0) ? FORM_UNKNOWN
+           : version < CL_MAKE_VERSION(0, 9, 5)                                       ? FORM_PLAIN
+                                                                                      : FORM_LISTED;
+}
+
+/* By what the device says of its version; false: it does not have the extension. */
+static bool form_of_device(cl_device_id device, enum buffer_form *ret_form)
+{
+    cl_name_version *list = NULL;
+    size_t size = 0;
+    bool found = false;
+
+    if (front.target.clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS_WITH_VERSION, 0, NULL, &size) == CL_SUCCESS)
+        list = calloc(1, size + 1);
+    if (list && front.target.clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS_WITH_VERSION, size, list, NULL) ==
+                    CL_SUCCESS)
+        for (size_t i = 0; i < size / sizeof *list && !found; i++)
+            if (strncmp(list[i].name, buffer_extension, sizeof list[i].name) == 0) {
+                *ret_form = form_of_version(list[i].version);
+                found = true;
+            }
+    free(list);
+    return found;
+}
+
+static enum buffer_form form_of_platform(cl_platform_id platform)
+{
+    enum buffer_form form = FORM_UNKNOWN, next;
+    cl_device_id devices[64];
+    bool any = false;
+    cl_uint n = 0;
+
+    if (front.target.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 64, devices, &n) != CL_SUCCESS)
+        return FORM_UNKNOWN;
+    for (cl_uint i = 0; i < n && i < 64; i++)
+        if (form_of_device(devices[i], &next)) {
+            form = any && form != next ? FORM_UNKNOWN : next;
+            any = true;
+            if (form == FORM_UNKNOWN)
+                break;
+        }
+    return form;
+}
+
+/* --- functions --- */
+
+static void *ours(cl_platform_id platform, const char *name)
 {
     /*
      * Entry points asked for by name, with the suffixes under which extensions had them before they
@@ -59,6 +123,7 @@ static void *ours(const char *name)
 #undef ENTRY_NAMED
             {"clCreateCommandQueueWithPropertiesKHR",
              (void (*)(void))entry_clCreateCommandQueueWithProperties},
+        {"clCreateProgramWithILKHR", (void (*)(void))entry_clCreateProgramWithIL},
         {"clEnqueueSVMFreeARM", (void (*)(void))entry_clEnqueueSVMFree},
         {"clEnqueueSVMMemcpyARM", (void (*)(void))entry_clEnqueueSVMMemcpy},
         {"clEnqueueSVMMemFillARM", (void (*)(void))entry_clEnqueueSVMMemFill},
@@ -71,16 +136,25 @@ static void *ours(const char *name)
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
         if (!strcmp(table[i].name, name))
             return (void *)(uintptr_t)table[i].function;
-    return (void *)(uintptr_t)command_buffer_function(name);
+    if (command_buffer_function(name, false)) {
+        enum buffer_form form = form_of_platform(platform);
+
+        if (form != FORM_UNKNOWN)
+            return (void *)(uintptr_t)command_buffer_function(name, form == FORM_LISTED);
+    }
+    return NULL;
 }
 
-static void *filter(const char *name, void *driver)
+/* platform: NULL for a call that names none, which is then taken to mean the first. */
+static void *filter(cl_platform_id platform, const char *name, void *driver)
 {
     void *replacement;
 
     if (!driver || runtime_off() || !name)
         return driver;
-    replacement = ours(name);
+    if (!platform)
+        (void)front.target.clGetPlatformIDs(1, &platform, NULL);
+    replacement = ours(platform, name);
     if (replacement)
         return replacement;
     for (size_t i = 0; i < sizeof hidden_functions / sizeof hidden_functions[0]; i++)
@@ -91,17 +165,20 @@ static void *filter(const char *name, void *driver)
 
 CL_API_ENTRY void *CL_API_CALL entry_clGetExtensionFunctionAddress(const char *name)
 {
-    return filter(name, front.target.clGetExtensionFunctionAddress(name));
+    return filter(NULL, name, front.target.clGetExtensionFunctionAddress(name));
 }
 
 CL_API_ENTRY void *CL_API_CALL entry_clGetExtensionFunctionAddressForPlatform(cl_platform_id platform,
                                                                               const char *name)
 {
-    return filter(name, front.target.clGetExtensionFunctionAddressForPlatform(platform, name));
+    return filter(platform, name, front.target.clGetExtensionFunctionAddressForPlatform(platform, name));
 }
 
-static bool is_hidden(const char *name, size_t length)
+/* buffers: may command buffers be shown? */
+static bool is_hidden(const char *name, size_t length, bool buffers)
 {
+    if (!buffers && length == strlen(buffer_extension) && !strncmp(name, buffer_extension, length))
+        return true;
     for (size_t i = 0; i < sizeof hidden_extensions / sizeof hidden_extensions[0]; i++)
         if (strlen(hidden_extensions[i]) == length && !strncmp(name, hidden_extensions[i], length))
             return true;
@@ -109,13 +186,13 @@ static bool is_hidden(const char *name, size_t length)
 }
 
 /* Takes the hidden names out of a list separated by spaces, in place; the length without the 0. */
-static size_t strip_list(char *text)
+static size_t strip_list(char *text, bool buffers)
 {
     char *to = text;
 
     for (const char *word = text; *word;) {
         size_t length = strcspn(word, " "), spaces = strspn(word + length, " ");
-        if (!is_hidden(word, length)) {
+        if (!is_hidden(word, length, buffers)) {
             memmove(to, word, length + spaces);
             to += length + spaces;
         }
@@ -125,25 +202,27 @@ static size_t strip_list(char *text)
     return (size_t)(to - text);
 }
 
-static size_t strip_versions(cl_name_version *list, size_t n)
+static size_t strip_versions(cl_name_version *list, size_t n, bool buffers)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < n; i++)
-        if (!is_hidden(list[i].name, strnlen(list[i].name, sizeof list[i].name)))
+        if (!is_hidden(list[i].name, strnlen(list[i].name, sizeof list[i].name), buffers))
             list[kept++] = list[i];
     return kept;
 }
 
 /* The driver's whole answer without the hidden ones. bytes: the driver's answer, ours to change. */
-static cl_int answer_stripped(bool versions, char *bytes, size_t size, size_t room, void *ret_value,
-                              size_t *ret_size)
+static cl_int answer_stripped(cl_platform_id platform, bool versions, char *bytes, size_t size, size_t room,
+                              void *ret_value, size_t *ret_size)
 {
+    bool buffers = form_of_platform(platform) != FORM_UNKNOWN;
+
     if (versions)
-        size = strip_versions((cl_name_version *)(void *)bytes, size / sizeof(cl_name_version)) *
+        size = strip_versions((cl_name_version *)(void *)bytes, size / sizeof(cl_name_version), buffers) *
                sizeof(cl_name_version);
     else
-        size = strip_list(bytes) + 1;
+        size = strip_list(bytes, buffers) + 1;
     return info_answer(bytes, size, room, ret_value, ret_size);
 }
 
@@ -161,7 +240,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clGetPlatformInfo(cl_platform_id platform,
         return front.target.clGetPlatformInfo(platform, name, room, ret_value, ret_size);
     code = front.target.clGetPlatformInfo(platform, name, size, bytes, NULL);
     if (code == CL_SUCCESS)
-        code = answer_stripped(versions, bytes, size, room, ret_value, ret_size);
+        code = answer_stripped(platform, versions, bytes, size, room, ret_value, ret_size);
     free(bytes);
     return code;
 }
@@ -193,6 +272,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clGetDeviceInfo(cl_device_id device, cl_de
                                                       void *ret_value, size_t *ret_size)
 {
     bool versions = name == CL_DEVICE_EXTENSIONS_WITH_VERSION;
+    cl_platform_id platform = NULL;
     size_t size = 0;
     char *bytes;
     cl_int code;
@@ -204,8 +284,9 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clGetDeviceInfo(cl_device_id device, cl_de
         !(bytes = calloc(1, size + 1)))
         return front.target.clGetDeviceInfo(device, name, room, ret_value, ret_size);
     code = front.target.clGetDeviceInfo(device, name, size, bytes, NULL);
+    (void)front.target.clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL);
     if (code == CL_SUCCESS)
-        code = answer_stripped(versions, bytes, size, room, ret_value, ret_size);
+        code = answer_stripped(platform, versions, bytes, size, room, ret_value, ret_size);
     free(bytes);
     return code;
 }

@@ -1,5 +1,5 @@
 #include "ptx/blocks.h"
-#include "ptx/graph.h"
+#include "ptx/flow_graph.h"
 
 #include <errno.h>
 

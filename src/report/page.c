@@ -296,7 +296,7 @@ static void put_legend(struct page *page, const struct page_timeline *timeline)
     for (size_t i = 0; i < sizeof styles / sizeof styles[0]; i++)
         (void)fprintf(page->out, "<span><i class=\"key %s\" style=\"--c:var(--soft)\"></i>%s</span>",
                       style_class(styles[i].style), styles[i].words);
-    (void)fputs("<span><i class=\"key asked\"></i>asked to give way</span>"
+    (void)fputs("<span><i class=\"key asked\"></i>asked to yield</span>"
                 "<span><i class=\"key missed\">&times;</i>missed</span></div>\n",
                 page->out);
 }

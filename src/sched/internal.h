@@ -239,6 +239,8 @@ void engine_leave(struct sched_core *core, lane_id lane);
 void engine_block(struct sched_core *core, engine_id engine);
 int engine_unblock(struct sched_core *core, engine_id engine);
 void engine_rerank(struct sched_core *core, job_id job); /* its key has changed */
+/* Does lane a stand before lane b in engine queues? */
+bool engine_lane_before(const struct sched_core *core, lane_id a, lane_id b);
 void engine_emit_grants(struct sched_core *core);
 void engine_emit_calls(struct sched_core *core); /* YIELD, TURN */
 

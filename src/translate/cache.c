@@ -159,7 +159,7 @@ int cache_mark(const char *folder, char ret_mark[CACHE_MARK])
         (void)snprintf(fresh, sizeof fresh, "%08x", (unsigned)random);
         (void)unlink(temporary);
         if (write_file(temporary, (const uint8_t *)fresh, CACHE_MARK - 1) == 0)
-            (void)link(temporary, path); /* an entry that was made meanwhile stays */
+            (void)!link(temporary, path); /* an entry that was made meanwhile stays */
         (void)unlink(temporary);
         free(temporary);
         r = read_mark(folder, ret_mark);

@@ -2,7 +2,7 @@
  * A program that asks the driver API questions whose answers are documented, and prints one line
  * for each:
  *
- *     streams: the legacy stream waits for a blocking stream | CUDA_ERROR_NOT_READY | CUDA_ERROR_NOT_READY
+ *     streams: a query of an idle stream | CUDA_SUCCESS | CUDA_SUCCESS
  *
  * group, case, documented answer, given answer, and WRONG where they differ. The exit status is 1
  * then. It uses libcuda.so.1 alone, so that the same binary runs on any driver and under any layer.
@@ -93,7 +93,10 @@ void images_group(void);
 void names_group(void);
 void values_group(void);
 void devices_group(void);
+void batches_group(void);
+void virtual_group(void);
 void processes_group(void);
+void ipc_group(void);
 void failures_group(void);
 void visible_group(void);
 void hostile_group(void);
@@ -101,6 +104,7 @@ void unsupported_group(void);
 
 int processes_child(const char *role, const char *argument);
 int failures_child(const char *argument);
+int ipc_child(const char *role, const char *path);
 int unsupported_child(void);
 int visible_child(const char *expected);
 int hostile_child(const char *role, const char *argument); /* large, cycle, compiler */

@@ -327,8 +327,8 @@ void pools_group(void)
     about.location.id = 99;
     answer("a pool of no device", CUDA_ERROR_INVALID_DEVICE, cuMemPoolCreate(&pool, &about));
     about.location.id = 0;
-    about.handleTypes = 1;
-    answer("pools are not shared between processes", CUDA_ERROR_NOT_SUPPORTED,
+    about.handleTypes = 2;
+    answer("pools are not shared by handles of Windows", CUDA_ERROR_NOT_SUPPORTED,
            cuMemPoolCreate(&pool, &about));
     context_close(context);
 }

@@ -346,7 +346,7 @@ void names_group(void)
     answer("no name", CUDA_ERROR_INVALID_VALUE, cuGetProcAddress_v2(NULL, &address, 13000, 0, &status));
     answer("a name that is exported but not implemented", CUDA_ERROR_NOT_SUPPORTED,
            call_bare(library, "cuTexRefCreate"));
-    answer("memory of other processes", CUDA_ERROR_NOT_SUPPORTED, call_bare(library, "cuIpcGetMemHandle"));
+    answer("several devices as one", CUDA_ERROR_NOT_SUPPORTED, call_bare(library, "cuMulticastCreate"));
     dlclose(library);
 }
 

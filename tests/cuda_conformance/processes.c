@@ -173,6 +173,7 @@ int child_main(const char *role, const char *argument)
     return strcmp(role, "failures") == 0      ? failures_child(argument)
            : strcmp(role, "unsupported") == 0 ? unsupported_child()
            : strcmp(role, "visible") == 0     ? visible_child(argument)
+           : strncmp(role, "ipc-", 4) == 0    ? ipc_child(role, argument)
            : strcmp(role, "large") == 0 || strcmp(role, "cycle") == 0 || strcmp(role, "compiler") == 0
                ? hostile_child(role, argument)
                : processes_child(role, argument);

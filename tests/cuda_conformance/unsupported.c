@@ -23,11 +23,11 @@ static const struct {
 enum { N_ROWS = sizeof rows / sizeof rows[0] };
 
 /* What the documentation of the device says is not there (docs/cuda-programs.md). */
-static const char *const documented[] = {
-    "cuIpc",        "cuMulticast", "cuGraphics", "cuGreenCtx", "cuCheckpoint",  "cuTexRef",       "cuSurfRef",
-    "cuUserObject", "cuTensorMap", "cuCoredump", "cuLogs",     "cuDevResource", "cuDevSmResource"};
-static const char *const parts[] = {"External", "Shareable", "Conditional", "BatchMemOpNode", "UserObject",
-                                    "TexRef",   "SurfRef",   "GreenCtx",    "DevResource",    "Cluster"};
+static const char *const documented[] = {"cuMulticast", "cuGraphics", "cuCheckpoint",
+                                         "cuTexRef",    "cuSurfRef",  "cuUserObject",
+                                         "cuTensorMap", "cuCoredump", "cuLogs"};
+static const char *const parts[] = {"External", "Conditional", "BatchMemOpNode", "UserObject",
+                                    "TexRef",   "SurfRef",     "Cluster"};
 
 static bool is_weak(void *address)
 {

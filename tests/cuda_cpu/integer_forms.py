@@ -1,9 +1,11 @@
-"""Instruction forms on integers and bits, with results computed from their definitions on Python's integers."""
+"""Instruction forms on integers and bits, with results computed from their definitions on Python's
+integers."""
 
 
 class Form:
     def __init__(self, name, inputs, outputs, text, cases, approximate=False):
-        self.name, self.inputs, self.outputs, self.text, self.cases, self.approximate = name, inputs, outputs, text, cases, approximate
+        self.name, self.inputs, self.outputs = name, inputs, outputs
+        self.text, self.cases, self.approximate = text, cases, approximate
 
 
 def bits_of(t):
@@ -23,7 +25,8 @@ def signed(x, t):
 
 def edges(t, rng, more=10):
     n = bits_of(t)
-    fixed = [0, 1, 2, 3, 31, 32, 33, (1 << (n - 1)) - 1, 1 << (n - 1), (1 << (n - 1)) + 1, (1 << n) - 2, (1 << n) - 1, 0x55555555 & ((1 << n) - 1)]
+    fixed = [0, 1, 2, 3, 31, 32, 33, (1 << (n - 1)) - 1, 1 << (n - 1), (1 << (n - 1)) + 1, (1 << n) - 2,
+             (1 << n) - 1, 0x55555555 & ((1 << n) - 1)]
     return [x & ((1 << n) - 1) for x in fixed] + [rng.getrandbits(n) for _ in range(more)]
 
 
@@ -103,8 +106,10 @@ def permute(a, b, selectors):
     return r
 
 
-MODES = {"f4e": ["3210", "4321", "5432", "6543"], "b4e": ["5670", "6701", "7012", "0123"], "rc8": ["0000", "1111", "2222", "3333"],
-         "ecl": ["3210", "3211", "3222", "3333"], "ecr": ["0000", "1110", "2210", "3210"], "rc16": ["1010", "3232", "1010", "3232"]}
+MODES = {"f4e": ["3210", "4321", "5432", "6543"], "b4e": ["5670", "6701", "7012", "0123"],
+         "rc8": ["0000", "1111", "2222", "3333"],
+         "ecl": ["3210", "3211", "3222", "3333"], "ecr": ["0000", "1110", "2210", "3210"],
+         "rc16": ["1010", "3232", "1010", "3232"]}
 
 
 def find_leading(a, t, amount):
@@ -124,7 +129,8 @@ def integer_forms(rng):
 
     def form(name, inputs, output, function, outputs=None, text=None):
         outputs = outputs or [output]
-        line = text or [name + " " + ", ".join([f"%d{k}" for k in range(len(outputs))] + [f"%a{k}" for k in range(len(inputs))]) + ";"]
+        line = text or [name + " " + ", ".join([f"%d{k}" for k in range(len(outputs))]
+                                               + [f"%a{k}" for k in range(len(inputs))]) + ";"]
         cases = []
         for operands in tuples(inputs, rng):
             result = function(*operands)
@@ -158,7 +164,8 @@ def integer_forms(rng):
     for t in ["u32", "s32", "u64", "s64"]:
         n = bits_of(t)
         m = (1 << n) - 1
-        chain = lambda first, second: [f"{first}.cc.{t} %d0, %a0, %a1;", f"{second}.cc.{t} %d1, %a2, %a3;", f"{second}.{t} %d2, %a0, %a3;"]
+        chain = lambda first, second: [f"{first}.cc.{t} %d0, %a0, %a1;", f"{second}.cc.{t} %d1, %a2, %a3;",
+                                       f"{second}.{t} %d2, %a0, %a3;"]
 
         def sums(a, b, c, d, m=m, n=n):
             x = a + b
@@ -180,7 +187,8 @@ def integer_forms(rng):
                 y = p + d + (x >> n)
                 return x & m, y & m, p + c + (y >> n)
             form(f"madc.{half}.{t}", [t] * 4, t, products, [t] * 3,
-                 [f"mad.{half}.cc.{t} %d0, %a0, %a1, %a2;", f"madc.{half}.cc.{t} %d1, %a0, %a1, %a3;", f"madc.{half}.{t} %d2, %a0, %a1, %a2;"])
+                 [f"mad.{half}.cc.{t} %d0, %a0, %a1, %a2;", f"madc.{half}.cc.{t} %d1, %a0, %a1, %a3;",
+                  f"madc.{half}.{t} %d2, %a0, %a1, %a2;"])
     s32 = lambda x: signed(x, "s32")
     form("add.sat.s32", ["s32"] * 2, "s32", lambda a, b: clamp(s32(a) + s32(b), "s32"))
     form("sub.sat.s32", ["s32"] * 2, "s32", lambda a, b: clamp(s32(a) - s32(b), "s32"))
@@ -204,9 +212,12 @@ def integer_forms(rng):
         for u in ["u32", "s32"]:
             dot = lambda a, b, c, t=t, u=u: c + sum(x * y for x, y in zip(lanes(a, 8, t), lanes(b, 8, u)))
             form(f"dp4a.{t}.{u}", [t, u, "u32"], "u32", dot)
-            form(f"dp2a.lo.{t}.{u}", [t, u, "u32"], "u32", lambda a, b, c, t=t, u=u: c + sum(x * y for x, y in zip(lanes(a, 16, t), lanes(b, 8, u)[:2])))
-            form(f"dp2a.hi.{t}.{u}", [t, u, "u32"], "u32", lambda a, b, c, t=t, u=u: c + sum(x * y for x, y in zip(lanes(a, 16, t), lanes(b, 8, u)[2:])))
-    form("mad24.hi.sat.s32", ["s32"] * 3, "s32", lambda a, b, c: clamp((low24(a, "s32") * low24(b, "s32") >> 16) + s32(c), "s32"))
+            form(f"dp2a.lo.{t}.{u}", [t, u, "u32"], "u32", lambda a, b, c, t=t,
+                 u=u: c + sum(x * y for x, y in zip(lanes(a, 16, t), lanes(b, 8, u)[:2])))
+            form(f"dp2a.hi.{t}.{u}", [t, u, "u32"], "u32", lambda a, b, c, t=t,
+                 u=u: c + sum(x * y for x, y in zip(lanes(a, 16, t), lanes(b, 8, u)[2:])))
+    form("mad24.hi.sat.s32", ["s32"] * 3, "s32",
+         lambda a, b, c: clamp((low24(a, "s32") * low24(b, "s32") >> 16) + s32(c), "s32"))
     for mode in ["clamp", "wrap"]:
         def mask(a, b, mode=mode):
             a, b = (a & 31, b & 31) if mode == "wrap" else (min(a, 32), min(b, 32))
@@ -231,10 +242,12 @@ def integer_forms(rng):
          text=["and.b32 %a1, %a1, 31;", "fns.b32 %d0, %a0, %a1, %a2;"])
     form("prmt.b32", ["u32"] * 3, "u32", lambda a, b, c: permute(a, b, c))
     for mode, table in MODES.items():
-        form(f"prmt.b32.{mode}", ["u32"] * 3, "u32", lambda a, b, c, table=table: permute(a, b, int(table[c & 3], 16)))
+        form(f"prmt.b32.{mode}", ["u32"] * 3, "u32",
+             lambda a, b, c, table=table: permute(a, b, int(table[c & 3], 16)))
     for table in [0x00, 0x80, 0x96, 0xE8, 0x1B, 0xFE, 0xCA]:
         def logic(a, b, c, table=table):
-            return sum((table >> ((a >> i & 1) << 2 | (b >> i & 1) << 1 | (c >> i & 1)) & 1) << i for i in range(32))
+            return sum((table >> ((a >> i & 1) << 2 | (b >> i & 1) << 1 | (c >> i & 1)) & 1) << i
+                       for i in range(32))
         form(f"lop3.b32 {table}", ["u32"] * 3, "u32", logic, text=[f"lop3.b32 %d0, %a0, %a1, %a2, {table};"])
     for t in ["b16", "b32", "b64"]:
         n = bits_of(t)
@@ -253,22 +266,29 @@ def integer_forms(rng):
     form("not.pred", ["pred"], "pred", lambda a: not a)
     form("mov.pred", ["pred"], "pred", lambda a: a)
     form("mov.b64 pack", ["b32", "b32"], "b64", lambda a, b: b << 32 | a, text=["mov.b64 %d0, {%a0, %a1};"])
-    form("mov.b64 pack4", ["b16"] * 4, "b64", lambda a, b, c, d: d << 48 | c << 32 | b << 16 | a, text=["mov.b64 %d0, {%a0, %a1, %a2, %a3};"])
-    form("mov.b64 unpack", ["b64"], None, lambda a: (a, a >> 32), ["b32", "b32"], ["mov.b64 {%d0, %d1}, %a0;"])
-    form("mov.b32 unpack", ["b32"], None, lambda a: (a, a >> 16), ["b16", "b16"], ["mov.b32 {%d0, %d1}, %a0;"])
-    comparisons = {"eq": lambda a, b: a == b, "ne": lambda a, b: a != b, "lt": lambda a, b: a < b, "le": lambda a, b: a <= b,
+    form("mov.b64 pack4", ["b16"] * 4, "b64", lambda a, b, c, d: d << 48 | c << 32 | b << 16 | a,
+         text=["mov.b64 %d0, {%a0, %a1, %a2, %a3};"])
+    form("mov.b64 unpack", ["b64"], None, lambda a: (a, a >> 32), ["b32", "b32"],
+         ["mov.b64 {%d0, %d1}, %a0;"])
+    form("mov.b32 unpack", ["b32"], None, lambda a: (a, a >> 16), ["b16", "b16"],
+         ["mov.b32 {%d0, %d1}, %a0;"])
+    comparisons = {"eq": lambda a, b: a == b, "ne": lambda a, b: a != b, "lt": lambda a, b: a < b,
+                   "le": lambda a, b: a <= b,
                    "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b}
-    comparisons.update({"lo": comparisons["lt"], "ls": comparisons["le"], "hi": comparisons["gt"], "hs": comparisons["ge"]})
+    comparisons.update({"lo": comparisons["lt"], "ls": comparisons["le"], "hi": comparisons["gt"],
+                        "hs": comparisons["ge"]})
     combine = {"and": lambda a, p: a & p, "or": lambda a, p: a | p, "xor": lambda a, p: a ^ p}
     for t in ["b16", "b32", "b64"] + ALL:
         names = ["eq", "ne"] if t[0] == "b" else list(comparisons) if t[0] == "u" else list(comparisons)[:6]
         for c in names:
             f = lambda a, b, c=c, t=t: bool(comparisons[c](signed(a, t), signed(b, t)))
-            form(f"setp.{c}.{t}", [t, t], None, lambda a, b, f=f: (f(a, b), not f(a, b)), ["pred", "pred"], [f"setp.{c}.{t} %d0|%d1, %a0, %a1;"])
+            form(f"setp.{c}.{t}", [t, t], None, lambda a, b, f=f: (f(a, b), not f(a, b)), ["pred", "pred"],
+                 [f"setp.{c}.{t} %d0|%d1, %a0, %a1;"])
             form(f"set.{c}.u32.{t}", [t, t], "u32", lambda a, b, f=f: -f(a, b))
         for o, g in combine.items():
             f = lambda a, b, t=t: bool(comparisons["ne"](signed(a, t), signed(b, t)))
-            form(f"setp.ne.{o}.{t}", [t, t, "pred"], None, lambda a, b, p, f=f, g=g: (g(f(a, b), p), g(not f(a, b), p)), ["pred", "pred"],
+            form(f"setp.ne.{o}.{t}", [t, t, "pred"], None, lambda a, b, p, f=f,
+                 g=g: (g(f(a, b), p), g(not f(a, b), p)), ["pred", "pred"],
                  [f"setp.ne.{o}.{t} %d0|%d1, %a0, %a1, %a2;"])
             form(f"set.ne.{o}.s32.{t}", [t, t, "pred"], "s32", lambda a, b, p, f=f, g=g: -g(f(a, b), p))
         form(f"set.eq.f32.{t}", [t, t], "u32", lambda a, b: 0x3F800000 if a == b else 0,
@@ -277,28 +297,39 @@ def integer_forms(rng):
     for to in every:
         for source in every:
             form(f"cvt.{to}.{source}", [source], to if bits_of(to) > 8 else "u16",
-                 lambda a, to=to, source=source: signed(signed(a, source), to) if bits_of(to) > 8 else signed(signed(a, source), to) & 0xFFFF)
-            narrows = clamp(1 << 70, source) > clamp(1 << 70, to) or clamp(-(1 << 70), source) < clamp(-(1 << 70), to)
+                 lambda a, to=to, source=source: signed(signed(a, source), to) if bits_of(to) > 8
+                 else signed(signed(a, source), to) & 0xFFFF)
+            narrows = clamp(1 << 70, source) > clamp(1 << 70, to) or clamp(-(1 << 70),
+                source) < clamp(-(1 << 70), to)
             if not narrows:
                 continue
             form(f"cvt.sat.{to}.{source}", [source], to if bits_of(to) > 8 else "u16",
-                 lambda a, to=to, source=source: clamp(signed(a, source), to) & 0xFFFF if bits_of(to) == 8 else clamp(signed(a, source), to))
+                 lambda a, to=to, source=source: clamp(signed(a, source), to) & 0xFFFF if bits_of(to) == 8
+                 else clamp(signed(a, source), to))
     pairs = {"add": lambda a, b: a + b, "min": min, "max": max}
     for t in ["u16", "s16"]:
         for op, f in pairs.items():
-            form(f"{op}.{t}x2", ["b32", "b32"], "b32", lambda a, b, f=f, t=t: sum(wrap(f(x, y), "u16") << (16 * i) for i, (x, y) in
-                                                                                    enumerate(zip(lanes(a, 16, t), lanes(b, 16, t)))))
+            form(f"{op}.{t}x2", ["b32", "b32"], "b32", lambda a, b, f=f,
+                 t=t: sum(wrap(f(x, y), "u16") << (16 * i) for i, (x, y) in
+                                                                                    enumerate(zip(lanes(a, 16,
+                                                                                    t), lanes(b, 16, t)))))
     for op in ["min", "max"]:
-        form(f"{op}.relu.s16x2", ["b32", "b32"], "b32", lambda a, b, f=pairs[op]: sum(max(0, f(x, y)) << (16 * i) for i, (x, y) in
-                                                                                    enumerate(zip(lanes(a, 16, "s16"), lanes(b, 16, "s16")))))
+        form(f"{op}.relu.s16x2", ["b32", "b32"], "b32",
+             lambda a, b, f=pairs[op]: sum(max(0, f(x, y)) << (16 * i) for i, (x, y) in
+                                                                                    enumerate(zip(lanes(a, 16,
+                                                                                    "s16"),
+                                                                                    lanes(b, 16, "s16")))))
     for n, op in [(8, "vabsdiff4"), (16, "vabsdiff2")]:
         for t in ["u32", "s32"]:
             d = lambda a, b, n=n, t=t: [abs(x - y) for x, y in zip(lanes(a, n, t), lanes(b, n, t))]
             form(f"{op}.{t}.{t}.{t}.add", ["u32"] * 3, "u32", lambda a, b, c, d=d: c + sum(d(a, b)))
-        form(f"{op}.u32.u32.u32", ["u32"] * 3, "u32", lambda a, b, c, n=n: sum(abs(x - y) << (n * i) for i, (x, y) in
-                                                                               enumerate(zip(lanes(a, n, "u32"), lanes(b, n, "u32")))))
+        form(f"{op}.u32.u32.u32", ["u32"] * 3, "u32",
+             lambda a, b, c, n=n: sum(abs(x - y) << (n * i) for i, (x, y) in
+                                                                               enumerate(zip(lanes(a, n,
+                                                                               "u32"), lanes(b, n, "u32")))))
     for t in ["u16", "s16"]:
-        form(f"cvt.pack.sat.{t}.s32", ["s32"] * 2, "u32", lambda a, b, t=t: wrap(clamp(s32(a), t), t) << 16 | wrap(clamp(s32(b), t), t))
+        form(f"cvt.pack.sat.{t}.s32", ["s32"] * 2, "u32",
+             lambda a, b, t=t: wrap(clamp(s32(a), t), t) << 16 | wrap(clamp(s32(b), t), t))
     for t, n in [("u8", 8), ("s8", 8), ("u4", 4), ("s4", 4), ("u2", 2), ("s2", 2)]:
         def pack(a, b, c, t=t, n=n):
             low, high = (0, (1 << n) - 1) if t[0] == "u" else (-(1 << (n - 1)), (1 << (n - 1)) - 1)

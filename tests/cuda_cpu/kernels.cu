@@ -3,13 +3,22 @@
 #include <cassert>
 #include <cstdio>
 
-struct point { float x, y; int tag; };
+struct point {
+    float x, y;
+    int tag;
+};
 __device__ int table[4] = {10, 20, 30};
 __device__ int *pointer = &table[1];
 __constant__ float weights[3] = {0.5f, 1.5f, 2.5f};
 __device__ __managed__ int managed = 7;
-__device__ int twice(int x) { return 2 * x; }
-__device__ int square(int x) { return x * x; }
+__device__ int twice(int x)
+{
+    return 2 * x;
+}
+__device__ int square(int x)
+{
+    return x * x;
+}
 typedef int (*operation)(int);
 __device__ operation operations[2] = {twice, square};
 
@@ -99,8 +108,9 @@ extern "C" __global__ void collectives(int *out)
     o[15] = __popc(__activemask());
 }
 
-// A grid barrier as compiled programs find it: two environment registers hold the address of a zeroed workspace, of which the word at
-// byte 4 is the barrier's. The first block adds what makes the sum of all blocks flip the highest bit.
+// A grid barrier as compiled programs find it: two environment registers hold the address of a
+// zeroed workspace, of which the word at byte 4 is the barrier's. The first block adds what makes
+// the sum of all blocks flip the highest bit.
 __device__ void grid_sync()
 {
     unsigned high, low;
@@ -111,7 +121,10 @@ __device__ void grid_sync()
     __syncthreads();
     if (threadIdx.x == 0) {
         unsigned share = blockIdx.x == 0 ? 0x80000000u - (gridDim.x - 1) : 1, before, now;
-        asm volatile("atom.add.release.gpu.u32 %0, [%1], %2;" : "=r"(before) : "l"(word), "r"(share) : "memory");
+        asm volatile("atom.add.release.gpu.u32 %0, [%1], %2;"
+                     : "=r"(before)
+                     : "l"(word), "r"(share)
+                     : "memory");
         do
             asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(now) : "l"(word) : "memory");
         while (((before ^ now) & 0x80000000u) == 0);
@@ -129,13 +142,34 @@ extern "C" __global__ void grid_sum(int *data, int *out, int rounds)
     out[i] = data[(rounds & 1) * n + i];
 }
 
-__device__ int fibonacci(int n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); }
-extern "C" __global__ void recursion(int *out) { out[threadIdx.x] = fibonacci(threadIdx.x); }
-__device__ int deep(int n, volatile int *p) { int x[64]; for (int i = 0; i < 64; i++) x[i] = p[i & 3]; return n == 0 ? x[p[0] & 63] : deep(n - 1, p) + x[n & 63]; }
-extern "C" __global__ void bottomless(int *out) { out[4] = deep(100000000, out); }
+__device__ int fibonacci(int n)
+{
+    return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
+}
+extern "C" __global__ void recursion(int *out)
+{
+    out[threadIdx.x] = fibonacci(threadIdx.x);
+}
+__device__ int deep(int n, volatile int *p)
+{
+    int x[64];
+    for (int i = 0; i < 64; i++)
+        x[i] = p[i & 3];
+    return n == 0 ? x[p[0] & 63] : deep(n - 1, p) + x[n & 63];
+}
+extern "C" __global__ void bottomless(int *out)
+{
+    out[4] = deep(100000000, out);
+}
 
-extern "C" __global__ void indirect(int *out) { out[threadIdx.x] = operations[threadIdx.x & 1](threadIdx.x); }
-extern "C" __global__ void bad_call(unsigned long long f, int *out) { out[0] = ((operation)f)(3); }
+extern "C" __global__ void indirect(int *out)
+{
+    out[threadIdx.x] = operations[threadIdx.x & 1](threadIdx.x);
+}
+extern "C" __global__ void bad_call(unsigned long long f, int *out)
+{
+    out[0] = ((operation)f)(3);
+}
 extern "C" __global__ void variables(float *out)
 {
     out[0] = *pointer;
@@ -143,17 +177,61 @@ extern "C" __global__ void variables(float *out)
     out[2] = managed++;
     table[3] = 40;
 }
-extern "C" __global__ void by_value(point p, point *out) { out[0] = point{p.y, p.x, p.tag + 1}; }
+extern "C" __global__ void by_value(point p, point *out)
+{
+    out[0] = point{p.y, p.x, p.tag + 1};
+}
 
-extern "C" __global__ void print(int n) { if (threadIdx.x == 1) printf("%d %5.2f %s %c %lld %x%%\n", n, 1.5, "text", 'q', 1ll << 40, 255u); }
-extern "C" __global__ void check(int n) { assert(n == 3); }
-extern "C" __global__ void stop() { if (threadIdx.x == 3) __trap(); }
-extern "C" __global__ void store(int *p, long long i) { p[i] = 1; }
-extern "C" __global__ void misaligned(char *p) { *(int *)(p + 1) = 1; }
-extern "C" __global__ void shared_out(int *out, int i) { __shared__ int s[32]; s[threadIdx.x] = 1; out[0] = s[i]; }
-extern "C" __global__ void forever(volatile int *p) { while (*p == 0) { } }
-extern "C" __global__ void spin_plain(int n, int *out) { int x = n; for (;;) { x = x * 1664525 + 1013904223; if (x == n && x == n + 1) break; if (n == 0) break; } out[0] = x; }
-extern "C" __global__ void half_barrier(int *out) { asm volatile("{ .reg .pred p; setp.lt.u32 p, %0, 16; @p bar.sync 1, 64; }" ::"r"(threadIdx.x)); out[threadIdx.x] = 1; }
+extern "C" __global__ void print(int n)
+{
+    if (threadIdx.x == 1)
+        printf("%d %5.2f %s %c %lld %x%%\n", n, 1.5, "text", 'q', 1ll << 40, 255u);
+}
+extern "C" __global__ void check(int n)
+{
+    assert(n == 3);
+}
+extern "C" __global__ void stop()
+{
+    if (threadIdx.x == 3)
+        __trap();
+}
+extern "C" __global__ void store(int *p, long long i)
+{
+    p[i] = 1;
+}
+extern "C" __global__ void misaligned(char *p)
+{
+    *(int *)(p + 1) = 1;
+}
+extern "C" __global__ void shared_out(int *out, int i)
+{
+    __shared__ int s[32];
+    s[threadIdx.x] = 1;
+    out[0] = s[i];
+}
+extern "C" __global__ void forever(volatile int *p)
+{
+    while (*p == 0) {
+    }
+}
+extern "C" __global__ void spin_plain(int n, int *out)
+{
+    int x = n;
+    for (;;) {
+        x = x * 1664525 + 1013904223;
+        if (x == n && x == n + 1)
+            break;
+        if (n == 0)
+            break;
+    }
+    out[0] = x;
+}
+extern "C" __global__ void half_barrier(int *out)
+{
+    asm volatile("{ .reg .pred p; setp.lt.u32 p, %0, 16; @p bar.sync 1, 64; }" ::"r"(threadIdx.x));
+    out[threadIdx.x] = 1;
+}
 
 __device__ int lock;
 extern "C" __global__ void critical(int *count)
@@ -170,7 +248,8 @@ extern "C" __global__ void critical(int *count)
 extern "C" __global__ void hand_over(volatile int *flags, int *out)
 {
     if (threadIdx.x == 0)
-        while (flags[0] == 0) { }
+        while (flags[0] == 0) {
+        }
     if (threadIdx.x == blockDim.x - 1) {
         out[0] = 42;
         __threadfence();
@@ -197,7 +276,9 @@ extern "C" __global__ void mbarrier(int *out)
     __shared__ unsigned long long b;
     __shared__ int s[128];
     if (threadIdx.x == 0)
-        asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"((unsigned)__cvta_generic_to_shared(&b)), "r"(blockDim.x) : "memory");
+        asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"((unsigned)__cvta_generic_to_shared(&b)),
+                     "r"(blockDim.x)
+                     : "memory");
     __syncthreads();
     for (int r = 0; r < 3; r++) {
         s[threadIdx.x] = threadIdx.x * (r + 1);
@@ -209,10 +290,11 @@ extern "C" __global__ void mbarrier(int *out)
 extern "C" __global__ void asynchronous(const int4 *in, int4 *out)
 {
     __shared__ int4 s[64];
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;\n cp.async.commit_group;\n cp.async.wait_group 0;" ::"r"(
-                     (unsigned)__cvta_generic_to_shared(&s[threadIdx.x])),
-                 "l"(&in[threadIdx.x]), "r"(threadIdx.x == 3 ? 8 : 16)
-                 : "memory");
+    asm volatile(
+        "cp.async.cg.shared.global [%0], [%1], 16, %2;\n cp.async.commit_group;\n cp.async.wait_group 0;" ::
+            "r"((unsigned)__cvta_generic_to_shared(&s[threadIdx.x])),
+        "l"(&in[threadIdx.x]), "r"(threadIdx.x == 3 ? 8 : 16)
+        : "memory");
     __syncthreads();
     out[threadIdx.x] = s[threadIdx.x ^ 1];
 }
@@ -267,4 +349,6 @@ extern "C" __global__ void atomics(int *i, float *f, double *d, unsigned long lo
     if (threadIdx.x == 0)
         i[8] = s;
 }
-extern "C" __global__ void empty() {}
+extern "C" __global__ void empty()
+{
+}

@@ -1,4 +1,5 @@
-"""Exact numbers for instructions.py: formats, rounding, arithmetic on rationals. Independent of the C code under test."""
+"""Exact numbers for instructions.py: formats, rounding, arithmetic on rationals. Independent of the
+C code under test."""
 from fractions import Fraction
 from math import isqrt
 

@@ -11,16 +11,21 @@ INTEGRAL = {"rni": "n", "rzi": "z", "rmi": "m", "rpi": "p"}
 
 
 def values(name, rng, more=24):
-    """Zeros, infinities, no numbers, the smallest and largest, ties, and random patterns, many of them of ordinary size."""
+    """Zeros, infinities, no numbers, the smallest and largest, ties, and random patterns, many of
+    them of ordinary size."""
     e, m = x.FORMATS[name]
     top, sign, one = ((1 << e) - 1) << m, 1 << (e + m), ((1 << (e - 1)) - 1) << m
-    fixed = [0, 1, 2, (1 << m) - 1, 1 << m, (1 << m) + 1, one, one + 1, one - 1, one | 1 << (m - 1), top - 1, top, top | 1 << (m - 1), top | 1,
-             x.encode(x.Real.of(Fraction(5, 2)), name), x.encode(x.Real.of(Fraction(7, 2)), name), x.encode(x.Real.of(Fraction(1, 3)), name),
+    fixed = [0, 1, 2, (1 << m) - 1, 1 << m, (1 << m) + 1, one, one + 1, one - 1, one | 1 << (m - 1), top - 1,
+             top, top | 1 << (m - 1), top | 1,
+             x.encode(x.Real.of(Fraction(5, 2)), name), x.encode(x.Real.of(Fraction(7, 2)), name),
+             x.encode(x.Real.of(Fraction(1, 3)), name),
              x.encode(x.Real.of(255), name), x.encode(x.Real.of(Fraction(511, 2)), name)]
     if name in ("f32", "f64", "bf16"):
-        fixed += [x.encode(x.Real.of(Fraction(v)), name) for v in (2**31, 2**31 - 1, 2**32, 2**63, 2**64, 65504, 65520, 65519)]
+        fixed += [x.encode(x.Real.of(Fraction(v)), name)
+                  for v in (2**31, 2**31 - 1, 2**32, 2**63, 2**64, 65504, 65520, 65519)]
     fixed += [f | sign for f in fixed]
-    ordinary = [x.encode(x.Real.of(Fraction(rng.randint(-(1 << 20), 1 << 20), 1 << rng.randint(0, 20))), name) for _ in range(more)]
+    ordinary = [x.encode(x.Real.of(Fraction(rng.randint(-(1 << 20), 1 << 20), 1 << rng.randint(0, 20))), name)
+                for _ in range(more)]
     return fixed + ordinary + [rng.getrandbits(1 + e + m) for _ in range(more)]
 
 
@@ -49,11 +54,13 @@ def real_forms(rng):
 
     def form(name, inputs, outputs, function, text=None, approximate=False):
         outputs = outputs if isinstance(outputs, list) else [outputs]
-        line = text or [name + " " + ", ".join([f"%d{k}" for k in range(len(outputs))] + [f"%a{k}" for k in range(len(inputs))]) + ";"]
+        line = text or [name + " " + ", ".join([f"%d{k}" for k in range(len(outputs))]
+                                               + [f"%a{k}" for k in range(len(inputs))]) + ";"]
         forms.append(Form(name, inputs, outputs, line, cases_of(inputs, function), approximate))
 
     def wrapped(name, function, mode="n", ftz=False, sat=False, relu=False):
-        """A function of bits from one of numbers: decode, flush, compute, round, flush, saturate."""
+        """A function of bits from one of numbers: decode, flush, compute, round, flush,
+        saturate."""
         def run(*operands):
             reals = [x.decode(o, name) for o in operands]
             if ftz:
@@ -64,8 +71,10 @@ def real_forms(rng):
             if sat:
                 r = x.Real(x.NAN) if bits is None else x.decode(bits, name)
                 low = x.compare(r, x.Real.of(0))
-                bits = 0 if low is None or low <= 0 else x.encode(x.Real.of(1), name) if x.compare(r, x.Real.of(1)) > 0 else bits
-            if relu and bits is not None and x.decode(bits, name).kind != x.NAN and bits >> (bits_of(name) - 1):
+                bits = 0 if low is None or low <= 0 else x.encode(x.Real.of(1), name) if x.compare(r,
+                    x.Real.of(1)) > 0 else bits
+            if relu and bits is not None and x.decode(bits,
+                                                      name).kind != x.NAN and bits >> (bits_of(name) - 1):
                 bits = 0
             return bits
         return run
@@ -73,24 +82,30 @@ def real_forms(rng):
     def twice(f):
         return lambda *ops: f(*[o & 0xFFFF for o in ops]) | f(*[o >> 16 for o in ops]) << 16
 
-    binary = {"add": x.add, "sub": lambda a, b, m="n": x.add(a, x.negate(b), m), "mul": lambda a, b, m="n": x.multiply(a, b)}
+    binary = {"add": x.add, "sub": lambda a, b, m="n": x.add(a, x.negate(b), m),
+              "mul": lambda a, b, m="n": x.multiply(a, b)}
     fused = lambda mode: lambda a, b, c: x.add(x.multiply(a, b), c, mode)
     for t in ("f32", "f64"):
-        extras = [("", {}), (".ftz", {"ftz": True}), (".sat", {"sat": True}), (".ftz.sat", {"ftz": True, "sat": True})] if t == "f32" else [("", {})]
+        extras = [("", {}), (".ftz", {"ftz": True}), (".sat", {"sat": True}),
+                  (".ftz.sat", {"ftz": True, "sat": True})] if t == "f32" else [("", {})]
         for r, mode in MODES.items():
             for suffix, options in extras:
                 for op, f in binary.items():
-                    form(f"{op}.{r}{suffix}.{t}", [t, t], t, wrapped(t, lambda a, b, f=f, mode=mode: f(a, b, mode), mode, **options))
+                    form(f"{op}.{r}{suffix}.{t}", [t, t], t,
+                         wrapped(t, lambda a, b, f=f, mode=mode: f(a, b, mode), mode, **options))
                 form(f"fma.{r}{suffix}.{t}", [t] * 3, t, wrapped(t, fused(mode), mode, **options))
                 form(f"mad.{r}{suffix}.{t}", [t] * 3, t, wrapped(t, fused(mode), mode, **options))
                 if "sat" not in options:
                     form(f"div.{r}{suffix}.{t}", [t, t], t, wrapped(t, x.divide, mode, **options))
-                    form(f"rcp.{r}{suffix}.{t}", [t], t, wrapped(t, lambda a: x.divide(x.Real.of(1), a), mode, **options))
+                    form(f"rcp.{r}{suffix}.{t}", [t], t,
+                         wrapped(t, lambda a: x.divide(x.Real.of(1), a), mode, **options))
                     form(f"sqrt.{r}{suffix}.{t}", [t], t, wrapped(t, x.root, mode, **options))
         for op, f in binary.items():
             form(f"{op}.{t}", [t, t], t, wrapped(t, lambda a, b, f=f: f(a, b, "n")))
     for t in ("f16", "bf16"):
-        for suffix, options in [("", {})] + ([(".ftz", {"ftz": True}), (".sat", {"sat": True}), (".ftz.sat", {"ftz": True, "sat": True})] if t == "f16" else []):
+        for suffix, options in [("", {})] + ([(".ftz", {"ftz": True}), (".sat", {"sat": True}),
+                                              (".ftz.sat", {"ftz": True, "sat": True})] if t == "f16"
+                                              else []):
             for op, f in binary.items():
                 g = wrapped(t, lambda a, b, f=f: f(a, b, "n"), **options)
                 form(f"{op}{suffix}.{t}", [t, t], t, g)
@@ -132,7 +147,8 @@ def real_forms(rng):
         if t in ("f16", "bf16"):
             form(f"abs.{t}x2", [t + "x2"], t + "x2", lambda a: a & 0x7FFF7FFF)
             form(f"neg.{t}x2", [t + "x2"], t + "x2", lambda a: a ^ 0x80008000)
-            form(f"selp.b16 {t}", [t, t, "pred"], t, lambda a, b, p: a if p else b, ["selp.b16 %d0, %a0, %a1, %a2;"])
+            form(f"selp.b16 {t}", [t, t, "pred"], t, lambda a, b, p: a if p else b,
+                 ["selp.b16 %d0, %a0, %a1, %a2;"])
         if t == "f32":
             form("abs.ftz.f32", [t], t, lambda a: flushed(a & 0x7FFFFFFF, "f32"))
             form("neg.ftz.f32", [t], t, lambda a: flushed(a ^ 0x80000000, "f32"))
@@ -142,16 +158,20 @@ def real_forms(rng):
                     r = least(a & 0x7FFFFFFF, b & 0x7FFFFFFF, "f32", op, False)
                     return r if x.decode(r, "f32").kind == x.NAN else r | (a ^ b) & 0x80000000
                 form(f"{op}.ftz.xorsign.abs.f32", [t, t], t, flushed_magnitude)
-                form(f"{op}.ftz.f32", [t, t], t, lambda a, b, op=op: least(flushed(a, "f32"), flushed(b, "f32"), "f32", op, False))
+                form(f"{op}.ftz.f32", [t, t], t,
+                     lambda a, b, op=op: least(flushed(a, "f32"), flushed(b, "f32"), "f32", op, False))
     for t in ("f32", "f64"):
         form(f"copysign.{t}", [t, t], t, lambda a, b, t=t: a & sign_of(t) | b & ~sign_of(t))
         form(f"mov.{t}", [t], t, lambda a: a)
         form(f"selp.{t}", [t, t, "pred"], t, lambda a, b, p: a if p else b)
         form(f"slct.{t}.s32", [t, t, "s32"], t, lambda a, b, c: a if signed(c, "s32") >= 0 else b)
-        form(f"slct.{t}.f32", [t, t, "f32"], t, lambda a, b, c: a if (x.compare(x.decode(c, "f32"), x.Real.of(0)) or 0) >= 0 and
+        form(f"slct.{t}.f32", [t, t, "f32"], t,
+             lambda a, b, c: a if (x.compare(x.decode(c, "f32"), x.Real.of(0)) or 0) >= 0 and
              x.decode(c, "f32").kind != x.NAN else b)
-        tests = {"finite": lambda r, s: r.kind == "number", "infinite": lambda r, s: r.kind == x.INF, "number": lambda r, s: r.kind != x.NAN,
-                 "notanumber": lambda r, s: r.kind == x.NAN, "normal": lambda r, s: r.kind == "number" and r.value != 0 and not s,
+        tests = {"finite": lambda r, s: r.kind == "number", "infinite": lambda r, s: r.kind == x.INF,
+                 "number": lambda r, s: r.kind != x.NAN,
+                 "notanumber": lambda r, s: r.kind == x.NAN,
+                 "normal": lambda r, s: r.kind == "number" and r.value != 0 and not s,
                  "subnormal": lambda r, s: s}
         for name, f in tests.items():
             def test(a, f=f, t=t):
@@ -160,7 +180,8 @@ def real_forms(rng):
                 return int(f(r, small))
             form(f"testp.{name}.{t}", [t], "pred", test)
     for t in ("u16", "u32", "u64", "s16", "s32", "s64", "b16", "b32", "b64"):
-        form(f"slct.{t}.f32", [t, t, "f32"], t, lambda a, b, c: a if (x.compare(x.decode(c, "f32"), x.Real.of(0)) or 0) >= 0 and
+        form(f"slct.{t}.f32", [t, t, "f32"], t,
+             lambda a, b, c: a if (x.compare(x.decode(c, "f32"), x.Real.of(0)) or 0) >= 0 and
              x.decode(c, "f32").kind != x.NAN else b)
     orders = {"eq": (0,), "ne": (-1, 1), "lt": (-1,), "le": (-1, 0), "gt": (1,), "ge": (0, 1)}
     compares = {c: (lambda o, s=s: o in s) for c, s in orders.items()}
@@ -170,29 +191,37 @@ def real_forms(rng):
         for c, g in compares.items():
             f = lambda a, b, g=g, t=t: int(g(x.compare(x.decode(a, t), x.decode(b, t))))
             if t in ("f32", "f64"):
-                form(f"setp.{c}.{t}", [t, t], ["pred", "pred"], lambda a, b, f=f: [f(a, b), 1 - f(a, b)], [f"setp.{c}.{t} %d0|%d1, %a0, %a1;"])
+                form(f"setp.{c}.{t}", [t, t], ["pred", "pred"], lambda a, b, f=f: [f(a, b), 1 - f(a, b)],
+                     [f"setp.{c}.{t} %d0|%d1, %a0, %a1;"])
                 form(f"set.{c}.u32.{t}", [t, t], "u32", lambda a, b, f=f: 0xFFFFFFFF * f(a, b))
                 form(f"set.{c}.f32.{t}", [t, t], "f32", lambda a, b, f=f: 0x3F800000 * f(a, b))
             else:
                 one = {"f16": 0x3C00, "bf16": 0x3F80}[t]
                 form(f"setp.{c}.{t}", [t, t], "pred", f)
                 pair = [t + "x2"] * 2
-                form(f"setp.{c}.{t}x2", pair, ["pred", "pred"], lambda a, b, f=f: [f(a & 0xFFFF, b & 0xFFFF), f(a >> 16, b >> 16)],
+                form(f"setp.{c}.{t}x2", pair, ["pred", "pred"],
+                     lambda a, b, f=f: [f(a & 0xFFFF, b & 0xFFFF), f(a >> 16, b >> 16)],
                      [f"setp.{c}.{t}x2 %d0|%d1, %a0, %a1;"])
                 form(f"set.{c}.{t}.{t}", [t, t], t, lambda a, b, f=f, one=one: one * f(a, b))
-                form(f"set.{c}.{t}x2.{t}x2", pair, t + "x2", lambda a, b, f=f, one=one: one * f(a & 0xFFFF, b & 0xFFFF) | one * f(a >> 16, b >> 16) << 16)
+                form(f"set.{c}.{t}x2.{t}x2", pair, t + "x2", lambda a, b, f=f,
+                     one=one: one * f(a & 0xFFFF, b & 0xFFFF) | one * f(a >> 16, b >> 16) << 16)
                 form(f"set.{c}.u16.{t}", [t, t], "u16", lambda a, b, f=f: 0xFFFF * f(a, b))
-                form(f"set.{c}.u32.{t}x2", pair, "u32", lambda a, b, f=f: 0xFFFF * f(a & 0xFFFF, b & 0xFFFF) | 0xFFFF * f(a >> 16, b >> 16) << 16)
+                form(f"set.{c}.u32.{t}x2", pair, "u32",
+                     lambda a, b, f=f: 0xFFFF * f(a & 0xFFFF, b & 0xFFFF) | 0xFFFF
+                     * f(a >> 16, b >> 16) << 16)
         for o, k in {"and": lambda a, p: a & p, "or": lambda a, p: a | p, "xor": lambda a, p: a ^ p}.items():
             f = lambda a, b, t=t: int(x.compare(x.decode(a, t), x.decode(b, t)) == -1)
             if t in ("f32", "f64"):
-                form(f"setp.lt.{o}.{t}", [t, t, "pred"], ["pred", "pred"], lambda a, b, p, f=f, k=k: [k(f(a, b), p), k(1 - f(a, b), p)],
+                form(f"setp.lt.{o}.{t}", [t, t, "pred"], ["pred", "pred"], lambda a, b, p, f=f,
+                     k=k: [k(f(a, b), p), k(1 - f(a, b), p)],
                      [f"setp.lt.{o}.{t} %d0|%d1, %a0, %a1, %a2;"])
             else:
                 form(f"setp.lt.{o}.{t}", [t, t, "pred"], "pred", lambda a, b, p, f=f, k=k: k(f(a, b), p))
-    flushed_order = lambda a, b: x.compare(x.flush(x.decode(a, "f32"), "f32"), x.flush(x.decode(b, "f32"), "f32"))
+    flushed_order = lambda a, b: x.compare(x.flush(x.decode(a, "f32"), "f32"),
+                                           x.flush(x.decode(b, "f32"), "f32"))
     form("setp.lt.ftz.f32", ["f32"] * 2, "pred", lambda a, b: int(flushed_order(a, b) == -1))
-    form("set.ne.ftz.s32.f32", ["f32"] * 2, "s32", lambda a, b: 0xFFFFFFFF * int(flushed_order(a, b) in (-1, 1)))
+    form("set.ne.ftz.s32.f32", ["f32"] * 2, "s32",
+         lambda a, b: 0xFFFFFFFF * int(flushed_order(a, b) in (-1, 1)))
     conversions(form, wrapped, pool, rng)
     approximations(form)
     return forms
@@ -203,7 +232,8 @@ def conversions(form, wrapped, pool, rng):
     for t in ("f32", "f64", "f16", "bf16"):
         for i in integers if t != "bf16" else [i for i in integers if bits_of(i) > 8]:
             for r, mode in MODES.items():
-                form(f"cvt.{r}.{t}.{i}", [i], t, lambda a, i=i, t=t, mode=mode: x.encode(x.Real.of(signed(a, i)), t, mode))
+                form(f"cvt.{r}.{t}.{i}", [i], t, lambda a, i=i, t=t,
+                     mode=mode: x.encode(x.Real.of(signed(a, i)), t, mode))
             for r, mode in INTEGRAL.items():
                 def whole(a, i=i, t=t, mode=mode):
                     v = x.decode(a, t)
@@ -225,16 +255,21 @@ def conversions(form, wrapped, pool, rng):
             form(f"cvt.{r}.{t}.{t}", [t], t, integral)
     wider = [("f64", "f32"), ("f64", "f16"), ("f64", "bf16"), ("f32", "f16"), ("f32", "bf16")]
     for to, source in wider:
-        form(f"cvt.{to}.{source}", [source], to, lambda a, to=to, source=source: x.encode(x.decode(a, source), to))
-    narrower = [("f32", "f64"), ("f16", "f32"), ("f16", "f64"), ("bf16", "f32"), ("bf16", "f64"), ("f16", "bf16"), ("bf16", "f16")]
+        form(f"cvt.{to}.{source}", [source], to, lambda a, to=to,
+             source=source: x.encode(x.decode(a, source), to))
+    narrower = [("f32", "f64"), ("f16", "f32"), ("f16", "f64"), ("bf16", "f32"), ("bf16", "f64"),
+                ("f16", "bf16"), ("bf16", "f16")]
     for to, source in narrower:
         for r, mode in MODES.items():
-            form(f"cvt.{r}.{to}.{source}", [source], to, lambda a, to=to, source=source, mode=mode: x.encode(x.decode(a, source), to, mode))
+            form(f"cvt.{r}.{to}.{source}", [source], to, lambda a, to=to, source=source,
+                 mode=mode: x.encode(x.decode(a, source), to, mode))
     saturated = lambda bits, t: wrapped(t, lambda a: a, sat=True)(bits)
     for t in ("f32", "f64", "f16"):
         for i in integers:
-            form(f"cvt.rn.sat.{t}.{i}", [i], t, lambda a, i=i, t=t: saturated(x.encode(x.Real.of(signed(a, i)), t), t))
-    form("cvt.rzi.sat.s32.f32", ["f32"], "s32", lambda a: 0 if x.decode(a, "f32").kind == x.NAN else wrap(clamp(
+            form(f"cvt.rn.sat.{t}.{i}", [i], t, lambda a, i=i,
+                 t=t: saturated(x.encode(x.Real.of(signed(a, i)), t), t))
+    form("cvt.rzi.sat.s32.f32", ["f32"], "s32",
+         lambda a: 0 if x.decode(a, "f32").kind == x.NAN else wrap(clamp(
         (-(1 << 70) if x.decode(a, "f32").negative else 1 << 70) if x.decode(a, "f32").kind == x.INF else
         x.to_integer(x.decode(a, "f32").value, "z"), "s32"), "s32"))
     form("cvt.rpi.ftz.u32.f32", ["f32"], "u32", lambda a: 0 if x.decode(a, "f32").kind == x.NAN else clamp(
@@ -243,21 +278,26 @@ def conversions(form, wrapped, pool, rng):
     for to, source in wider:
         if source == "bf16":
             continue
-        form(f"cvt.sat.{to}.{source}", [source], to, lambda a, to=to, source=source: saturated(x.encode(x.decode(a, source), to) if
+        form(f"cvt.sat.{to}.{source}", [source], to, lambda a, to=to,
+             source=source: saturated(x.encode(x.decode(a, source), to) if
              x.decode(a, source).kind != x.NAN else 0, to))
     form("cvt.ftz.f64.f32", ["f32"], "f64", lambda a: x.encode(x.flush(x.decode(a, "f32"), "f32"), "f64"))
     form("cvt.ftz.f32.f16", ["f16"], "f32", lambda a: x.encode(x.decode(a, "f16"), "f32"))
     form("cvt.sat.f16.f16", ["f16"], "f16", lambda a: saturated(a, "f16"))
-    form("cvt.rn.sat.f32.f64", ["f64"], "f32", lambda a: saturated(x.encode(x.decode(a, "f64"), "f32"), "f32"))
-    form("cvt.rn.sat.f16.f32", ["f32"], "f16", lambda a: saturated(x.encode(x.decode(a, "f32"), "f16"), "f16"))
+    form("cvt.rn.sat.f32.f64", ["f64"], "f32",
+         lambda a: saturated(x.encode(x.decode(a, "f64"), "f32"), "f32"))
+    form("cvt.rn.sat.f16.f32", ["f32"], "f16",
+         lambda a: saturated(x.encode(x.decode(a, "f32"), "f16"), "f16"))
     form("cvt.rn.ftz.f16.f32", ["f32"], "f16", lambda a: x.encode(x.flush(x.decode(a, "f32"), "f32"), "f16"))
-    form("slct.ftz.f32.f32", ["f32"] * 3, "f32", lambda a, b, c: a if x.compare(x.flush(x.decode(c, "f32"), "f32"), x.Real.of(0)) in (0, 1) else b)
+    form("slct.ftz.f32.f32", ["f32"] * 3, "f32",
+         lambda a, b, c: a if x.compare(x.flush(x.decode(c, "f32"), "f32"), x.Real.of(0)) in (0, 1) else b)
     form("cvt.sat.f32.f32", ["f32"], "f32", wrapped("f32", lambda a: a, sat=True))
     form("cvt.ftz.f32.f32", ["f32"], "f32", wrapped("f32", lambda a: a, ftz=True))
     form("cvt.f32.f32", ["f32"], "f32", wrapped("f32", lambda a: a))
     form("cvt.f64.f64", ["f64"], "f64", wrapped("f64", lambda a: a))
     form("cvt.sat.f64.f64", ["f64"], "f64", wrapped("f64", lambda a: a, sat=True))
-    form("cvt.rn.ftz.f32.f64", ["f64"], "f32", lambda a: wrapped("f32", lambda r: r, ftz=True)(x.encode(x.decode(a, "f64"), "f32"))
+    form("cvt.rn.ftz.f32.f64", ["f64"], "f32",
+         lambda a: wrapped("f32", lambda r: r, ftz=True)(x.encode(x.decode(a, "f64"), "f32"))
          if x.decode(a, "f64").kind != x.NAN else x.quiet("f32"))
 
     def finite(bits, to, on):
@@ -271,7 +311,8 @@ def conversions(form, wrapped, pool, rng):
                     def one(a, to=to, r=r, relu=relu, sat=sat):
                         bits = finite(x.encode(x.decode(a, "f32"), to, MODES[r]), to, sat)
                         return 0 if relu and bits >> 15 else bits
-                    form(f"cvt.{r}{relu}{sat}.{to}x2.f32", ["f32", "f32"], to + "x2", lambda a, b, one=one: one(a) << 16 | one(b))
+                    form(f"cvt.{r}{relu}{sat}.{to}x2.f32", ["f32", "f32"], to + "x2",
+                         lambda a, b, one=one: one(a) << 16 | one(b))
                     if relu:
                         form(f"cvt.{r}{relu}{sat}.{to}.f32", ["f32"], to, one)
     for r, mode in (("rn", "n"), ("rz", "z"), ("rna", "a")):
@@ -279,15 +320,18 @@ def conversions(form, wrapped, pool, rng):
             v = x.decode(a, "f32")
             if v.kind != "number":
                 return x.encode(v, "f32")
-            e = max((abs(v.value).numerator.bit_length() - abs(v.value).denominator.bit_length()), -127) if v.value else 0
+            e = max((abs(v.value).numerator.bit_length() - abs(v.value).denominator.bit_length()),
+                    -127) if v.value else 0
             magnitude = abs(v.value)
             while magnitude and Fraction(2) ** e > magnitude:
                 e -= 1
             e = max(e, -126)
             units = x.to_integer(magnitude / Fraction(2) ** (e - 10), mode)
-            return x.encode(x.Real.of((-1 if v.negative else 1) * units * Fraction(2) ** (e - 10), v.negative), "f32")
+            return x.encode(x.Real.of((-1 if v.negative else 1) * units * Fraction(2) ** (e - 10),
+                                      v.negative), "f32")
         form(f"cvt.{r}.tf32.f32", ["f32"], "tf32", tensor)
-        held = lambda a, tensor=tensor: tensor(a) - 0x2000 if tensor(a) & 0x7FFFFFFF == 0x7F800000 else tensor(a)
+        held = lambda a, tensor=tensor: (tensor(a) - 0x2000 if tensor(a) & 0x7FFFFFFF == 0x7F800000
+                                         else tensor(a))
         positive = lambda bits: 0 if bits >> 31 else bits
         if r == "rna":
             form(f"cvt.{r}.satfinite.tf32.f32", ["f32"], "tf32", held)
@@ -324,26 +368,33 @@ def conversions(form, wrapped, pool, rng):
             return x.Real(x.NAN)
         if kind == "e5m2" and exponent == 31:
             return x.Real(x.INF, bool(b >> 7))
-        v = Fraction(fraction, 1 << m) * Fraction(2) ** (1 - bias) if exponent == 0 else (1 + Fraction(fraction, 1 << m)) * Fraction(2) ** (exponent - bias)
+        v = Fraction(fraction, 1 << m) * Fraction(2) ** (1 - bias) if exponent == 0 else (1
+            + Fraction(fraction, 1 << m)) * Fraction(2) ** (exponent - bias)
         return x.Real.of(-v if b >> 7 else v, bool(b >> 7))
 
     for kind in ("e4m3", "e5m2"):
-        form(f"cvt.rn.satfinite.{kind}x2.f32", ["f32", "f32"], f"{kind}x2", lambda a, b, kind=kind: eight(a, kind) << 8 | eight(b, kind))
+        form(f"cvt.rn.satfinite.{kind}x2.f32", ["f32", "f32"], f"{kind}x2",
+             lambda a, b, kind=kind: eight(a, kind) << 8 | eight(b, kind))
         half = lambda a, kind=kind: eight(x.encode(x.decode(a, "f16"), "f32"), kind)
-        form(f"cvt.rn.satfinite.{kind}x2.f16x2", ["f16x2"], f"{kind}x2", lambda a, half=half: half(a >> 16) << 8 | half(a & 0xFFFF))
+        form(f"cvt.rn.satfinite.{kind}x2.f16x2", ["f16x2"], f"{kind}x2",
+             lambda a, half=half: half(a >> 16) << 8 | half(a & 0xFFFF))
         relu = lambda b: 0 if b >> 7 else b
         form(f"cvt.rn.satfinite.relu.{kind}x2.f32", ["f32", "f32"], f"{kind}x2",
              lambda a, b, kind=kind: relu(eight(a, kind)) << 8 | relu(eight(b, kind)))
-        form(f"cvt.rn.satfinite.relu.{kind}x2.f16x2", ["f16x2"], f"{kind}x2", lambda a, half=half: relu(half(a >> 16)) << 8 | relu(half(a & 0xFFFF)))
+        form(f"cvt.rn.satfinite.relu.{kind}x2.f16x2", ["f16x2"], f"{kind}x2",
+             lambda a, half=half: relu(half(a >> 16)) << 8 | relu(half(a & 0xFFFF)))
         positive16 = lambda h: 0 if h >> 15 else h
-        form(f"cvt.rn.relu.f16x2.{kind}x2", ["u16"], "f16x2", lambda a, kind=kind: positive16(x.encode(eight_value(a >> 8, kind), "f16")) << 16 |
+        form(f"cvt.rn.relu.f16x2.{kind}x2", ["u16"], "f16x2",
+             lambda a, kind=kind: positive16(x.encode(eight_value(a >> 8, kind), "f16")) << 16 |
              positive16(x.encode(eight_value(a & 255, kind), "f16")))
-        form(f"cvt.rn.f16x2.{kind}x2", ["u16"], "f16x2", lambda a, kind=kind: x.encode(eight_value(a >> 8, kind), "f16") << 16 |
+        form(f"cvt.rn.f16x2.{kind}x2", ["u16"], "f16x2",
+             lambda a, kind=kind: x.encode(eight_value(a >> 8, kind), "f16") << 16 |
              x.encode(eight_value(a & 255, kind), "f16"))
 
 
 def approximations(form):
-    """Results within the documented error: relative, or absolute where the documentation says so."""
+    """Results within the documented error: relative, or absolute where the documentation says
+    so."""
     def float_of(bits):
         return struct.unpack("<f", struct.pack("<I", bits))[0]
 
@@ -359,7 +410,8 @@ def approximations(form):
                 value = function(*arguments)
             except (ValueError, ZeroDivisionError, OverflowError):
                 return None, None
-            if math.isnan(value) or math.isinf(value) or abs(value) > (60000 if name == "f16" else 1e38) or (value != 0 and abs(value) < 1e-37):
+            if math.isnan(value) or math.isinf(value) or abs(value) > (60000 if name == "f16"
+                else 1e38) or (value != 0 and abs(value) < 1e-37):
                 return None, None
             error = abs(value) * relative + absolute
             low, high = value - error, value + error
@@ -373,21 +425,30 @@ def approximations(form):
         form(f"div.full{ftz}.f32", [t, t], t, near(lambda a, b: a / b, ftz=bool(ftz)), approximate=True)
         form(f"rcp.approx{ftz}.f32", [t], t, near(lambda a: 1 / a, ftz=bool(ftz)), approximate=True)
         form(f"sqrt.approx{ftz}.f32", [t], t, near(math.sqrt, ftz=bool(ftz)), approximate=True)
-        form(f"rsqrt.approx{ftz}.f32", [t], t, near(lambda a: 1 / math.sqrt(a), ftz=bool(ftz)), approximate=True)
-        form(f"sin.approx{ftz}.f32", [t], t, near(lambda a: math.sin(a) if abs(a) < 3 else math.nan, relative=0, absolute=2.0**-20), approximate=True)
-        form(f"cos.approx{ftz}.f32", [t], t, near(lambda a: math.cos(a) if abs(a) < 3 else math.nan, relative=0, absolute=2.0**-20), approximate=True)
-        form(f"lg2.approx{ftz}.f32", [t], t, near(math.log2, absolute=2.0**-22, ftz=bool(ftz)), approximate=True)
+        form(f"rsqrt.approx{ftz}.f32", [t], t, near(lambda a: 1 / math.sqrt(a), ftz=bool(ftz)),
+             approximate=True)
+        form(f"sin.approx{ftz}.f32", [t], t,
+             near(lambda a: math.sin(a) if abs(a) < 3 else math.nan, relative=0, absolute=2.0**-20),
+             approximate=True)
+        form(f"cos.approx{ftz}.f32", [t], t,
+             near(lambda a: math.cos(a) if abs(a) < 3 else math.nan, relative=0, absolute=2.0**-20),
+             approximate=True)
+        form(f"lg2.approx{ftz}.f32", [t], t, near(math.log2, absolute=2.0**-22, ftz=bool(ftz)),
+             approximate=True)
         form(f"ex2.approx{ftz}.f32", [t], t, near(lambda a: 2.0**a, ftz=bool(ftz)), approximate=True)
     form("tanh.approx.f32", ["f32"], "f32", near(math.tanh, relative=2.0**-11), approximate=True)
     form("rsqrt.approx.f64", ["f64"], "f64", near(lambda a: 1 / math.sqrt(a), "f64"), approximate=True)
-    form("rsqrt.approx.ftz.f64", ["f64"], "f64", near(lambda a: 1 / math.sqrt(a), "f64", ftz=True), approximate=True)
+    form("rsqrt.approx.ftz.f64", ["f64"], "f64", near(lambda a: 1 / math.sqrt(a), "f64", ftz=True),
+         approximate=True)
     form("rcp.approx.ftz.f64", ["f64"], "f64", near(lambda a: 1 / a, "f64", ftz=True), approximate=True)
     for t, error in (("f16", 2.0**-9.9), ("bf16", 2.0**-7)):
         for op, f in (("ex2.approx", lambda a: 2.0**a), ("tanh.approx", math.tanh)):
             ftz = ".ftz" if op == "ex2.approx" and t == "bf16" else ""
             g = near(f, t, relative=error, absolute=2.0**-24)
-            form(f"{op}{ftz}.{t}", [t], "f32", g, [f".reg .b16 %h;", f"{op}{ftz}.{t} %h, %a0;", f"cvt.f32.{t} %d0, %h;"], approximate=True)
+            form(f"{op}{ftz}.{t}", [t], "f32", g,
+                 [f".reg .b16 %h;", f"{op}{ftz}.{t} %h, %a0;", f"cvt.f32.{t} %d0, %h;"], approximate=True)
             for which, part in ((0, "%l"), (1, "%h")):
                 half = lambda a, g=g, which=which: g(a >> (16 * which) & 0xFFFF)
                 form(f"{op}{ftz}.{t}x2 {which}", [t + "x2"], "f32", half,
-                     [".reg .b16 %l, %h;", f"{op}{ftz}.{t}x2 %a0, %a0;", "mov.b32 {%l, %h}, %a0;", f"cvt.f32.{t} %d0, {part};"], approximate=True)
+                     [".reg .b16 %l, %h;", f"{op}{ftz}.{t}x2 %a0, %a0;", "mov.b32 {%l, %h}, %a0;",
+                      f"cvt.f32.{t} %d0, {part};"], approximate=True)

@@ -6,7 +6,8 @@
  *     fork          works, forks, and the child runs a new program that works
  *     reset         resets its device with work held back, and works again
  *     garbage       loads what is no PTX, PTX that ends early, and a good module
- *     graph         launches a graph behind a gate that it opens later, and asks for an event of the graph
+ *     graph         launches a graph behind a gate that it opens later, and asks for an event of
+ *                   the graph
  *     quit          ends with a long kernel under way
  *     busy          ends with a kernel under way that never does, and more behind it
  *     joined        the same, and an exit handler joins the thread that waits for the kernel
@@ -14,11 +15,14 @@
  *     killed        the same, by a signal
  *     exec          the same, and becomes a program that works
  *     spawned       forks while work is held back; the child exits, the parent works on
+ *     rows          copies parts of planes there and back, in two and three dimensions
+ *     files         loads a module and a library from a file, and links one from text and a file
  *     destroyed     destroys its context with work held back, and works again
  */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -252,6 +256,129 @@ static int spawned(void)
     return child > 0 && waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 4 ? 0 : 1;
 }
 
+/* --- copies of rows --- */
+
+enum { PITCH = 640, ROWS = 40, PLANES = 3, WIDTH = 600, HEIGHT = 31, X = 8, Y = 5, Z = 1, DEPTH = 2 };
+enum { VOLUME = PITCH * ROWS * PLANES };
+
+static void copy_part(bool out, unsigned char *host, CUstream stream, bool deep)
+{
+    CUDA_MEMCPY3D about = {.srcXInBytes = X, .srcY = Y, .srcZ = Z, .dstXInBytes = X, .dstY = Y, .dstZ = Z};
+    CUDA_MEMCPY2D flat = {.srcXInBytes = X, .srcY = Y, .dstXInBytes = X, .dstY = Y};
+
+    about.srcPitch = about.dstPitch = flat.srcPitch = flat.dstPitch = PITCH;
+    about.srcHeight = about.dstHeight = ROWS;
+    about.WidthInBytes = flat.WidthInBytes = WIDTH;
+    about.Height = flat.Height = HEIGHT;
+    about.Depth = DEPTH;
+    about.srcMemoryType = flat.srcMemoryType = out ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
+    about.dstMemoryType = flat.dstMemoryType = out ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+    about.srcHost = flat.srcHost = about.dstHost = flat.dstHost = host;
+    about.srcDevice = flat.srcDevice = about.dstDevice = flat.dstDevice = words;
+    if (deep)
+        MUST(stream ? cuMemcpy3DAsync_v2(&about, stream) : cuMemcpy3D_v2(&about));
+    else
+        MUST(stream ? cuMemcpy2DAsync_v2(&flat, stream) : cuMemcpy2D_v2(&flat));
+}
+
+/* The part has the host's bytes afterwards, and nothing else has changed. */
+static int check_rows(unsigned char *in, unsigned char *out, CUstream stream, bool deep)
+{
+    static unsigned char all[VOLUME];
+
+    for (int i = 0; i < VOLUME; i++)
+        in[i] = (unsigned char)(1 + i * 7 % 199);
+    memset(out, 0, VOLUME);
+    MUST(cuMemsetD8_v2(words, 0, VOLUME));
+    copy_part(false, in, stream, deep);
+    copy_part(true, out, stream, deep);
+    MUST(cuCtxSynchronize());
+    MUST(cuMemcpyDtoH_v2(all, words, VOLUME));
+    for (int i = 0; i < VOLUME; i++) {
+        int x = i % PITCH, y = i / PITCH % ROWS, z = i / PITCH / ROWS;
+        bool within =
+            x >= X && x < X + WIDTH && y >= Y && y < Y + HEIGHT && (deep ? z >= Z && z < Z + DEPTH : z == 0);
+
+        if (all[i] != (within ? in[i] : 0) || out[i] != (within ? in[i] : 0)) {
+            printf("byte %d of plane %d, row %d\n", x, z, y);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int rows(void)
+{
+    static unsigned char pageable[2][VOLUME];
+    void *pinned[2];
+    CUstream stream;
+
+    MUST(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    for (int i = 0; i < 2; i++)
+        MUST(cuMemHostAlloc(&pinned[i], VOLUME, 0));
+    for (int way = 0; way < 8; way++)
+        if (check_rows(way & 1 ? pinned[0] : pageable[0], way & 1 ? pinned[1] : pageable[1],
+                       way & 2 ? stream : NULL, (way & 4) != 0))
+            return 1;
+    return 0;
+}
+
+/* --- where kernels come from --- */
+
+static int fills(void *fill, int value)
+{
+    int n = 4096, word = 0;
+    void *params[] = {&words, &n, &value};
+
+    MUST(cuLaunchKernel(fill, 16, 1, 1, 256, 1, 1, 0, NULL, params, NULL));
+    MUST(cuMemcpyDtoH_v2(&word, words + 4095 * sizeof word, sizeof word));
+    return word == value;
+}
+
+static CUmodule linked(bool from_file)
+{
+    CUlinkState state;
+    CUmodule module;
+    void *image;
+    size_t size;
+
+    MUST(cuLinkCreate_v2(0, NULL, NULL, &state));
+    if (from_file)
+        MUST(cuLinkAddFile_v2(state, CU_JIT_INPUT_PTX, kernels, 0, NULL, NULL));
+    else
+        MUST(cuLinkAddData_v2(state, CU_JIT_INPUT_PTX, text, strlen(text) + 1, "text", 0, NULL, NULL));
+    MUST(cuLinkComplete(state, &image, &size));
+    MUST(cuModuleLoadData(&module, image));
+    MUST(cuLinkDestroy(state));
+    return module;
+}
+
+static int files(void)
+{
+    CUlibrary library;
+    CUmodule module;
+    CUkernel kernel;
+    CUfunction fill;
+
+    MUST(cuModuleLoad(&module, kernels));
+    MUST(cuModuleGetFunction(&fill, module, "fill"));
+    if (!fills(fill, 11))
+        return 1;
+    MUST(cuModuleUnload(module));
+    MUST(cuLibraryLoadFromFile(&library, kernels, NULL, NULL, 0, NULL, NULL, 0));
+    MUST(cuLibraryGetKernel(&kernel, library, "fill"));
+    if (!fills(kernel, 12))
+        return 1;
+    MUST(cuLibraryUnload(library));
+    for (int i = 0; i < 2; i++) {
+        module = linked(i == 1);
+        MUST(cuModuleGetFunction(&fill, module, "fill"));
+        if (!fills(fill, 13 + i))
+            return 1;
+    }
+    return 0;
+}
+
 static int destroyed(void)
 {
     CUcontext context;
@@ -323,7 +450,8 @@ int main(int argc, char **argv)
         {"unknown", unknown}, {"exit", exits},      {"fork", forked},         {"reset", resets},
         {"graph", graphs},    {"garbage", garbage}, {"quit", quit},           {"busy", busy},
         {"joined", joined},   {"at-once", at_once}, {"killed", killed},       {"exec", execed},
-        {"work", works},      {"spawned", spawned}, {"destroyed", destroyed},
+        {"work", works},      {"spawned", spawned}, {"destroyed", destroyed}, {"rows", rows},
+        {"files", files},
     };
     const char *what = argc == 3 ? argv[2] : "";
 

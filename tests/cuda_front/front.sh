@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# CUDA programs under Baton on the CPU device: the same answers and bytes as without it, whatever way commands take, and what happens when
-# programs or the daemon end early. usage: front.sh answers|random|workloads|corners. Ends with `N passed, N failed`.
+# CUDA programs under Baton on the CPU device: the same answers and bytes as without it, whatever
+# way commands take, and what happens when programs or the daemon end early. usage: front.sh
+# answers|random|workloads|failures|nvcc|corners. Ends with `N passed, N failed`.
 # shellcheck source=tests/stage.sh disable=SC1091,SC2119
 . "$(dirname "$0")/../stage.sh"
 source=$(dirname "$0")
@@ -37,7 +38,8 @@ under() { # WAY PROGRAM ...
 
 start_hog() {
     touch "$scratch/go"
-    "$build/baton" run --device cpu --priority 10 -- "$load" "$kernels" hog 5 "$scratch/go" >"$scratch/hog" 2>&1 &
+    "$build/baton" run --device cpu --priority 10 -- "$load" "$kernels" hog 5 "$scratch/go" >"$scratch/hog" \
+        2>&1 &
     hog=$!
 }
 stop_hog() {
@@ -46,7 +48,8 @@ stop_hog() {
     verdict $? "the hog beside them is well: $(tail -n 1 "$scratch/hog")"
 }
 
-# Two of the answers are about the driver's failure injection: which call of a name fails differs, since Baton makes calls of its own.
+# Two of the answers are about the driver's failure injection: which call of a name fails differs,
+# since Baton makes calls of its own.
 told() { grep -v '^failures: each\|answers, \|passed, ' "$1"; }
 
 answers() {
@@ -77,7 +80,8 @@ random_programs() { # PROGRAMS: in each of four ways
     baton --slice 1 -- "$random" "$kernels" $first "$n" >"$scratch/out"
     verdict $? "random programs, --slice 1: $(tail -n 1 "$scratch/out")"
     first=$((first + n))
-    env BATON_TEST_QUEUE=1 "$build/baton" run --device cpu --slice 3 --chunk 256 -- "$random" "$kernels" $first "$n" >"$scratch/out"
+    env BATON_TEST_QUEUE=1 "$build/baton" run --device cpu --slice 3 --chunk 256 -- "$random" \
+        "$kernels" $first "$n" >"$scratch/out"
     verdict $? "random programs, queued, --slice 3 --chunk 256: $(tail -n 1 "$scratch/out")"
 }
 
@@ -98,7 +102,8 @@ END
 # As a task of a plan: no more in the driver than the plan counts, and pieces as it says.
 as_a_task() { # PROGRAMS
     start_plan
-    "$build/baton" run --device cpu --task programs --stats "$scratch/stats" -- "$random" "$kernels" 7000 "$1" >"$scratch/out" 2>&1
+    "$build/baton" run --device cpu --task programs --stats "$scratch/stats" -- "$random" "$kernels" 7000 \
+        "$1" >"$scratch/out" 2>&1
     verdict $? "random programs as a task of a plan: $(tail -n 1 "$scratch/out")"
     [ "$(number n)" -gt 0 ]
     verdict $? "their jobs are counted: $(head -c 200 "$scratch/stats")"
@@ -115,10 +120,14 @@ same() { # NAME, then the command
 }
 
 # Kernels are compiled without optimisation: how fast they run is of no interest here.
-same_bytes() { # WORKLOADS
-    local way all=("$workloads" --size small "$@")
+quick_kernels() {
     export BATON_CUDA_CPU_CC=$source/quick_cc BATON_CACHE_DIR=$build/tests/cuda_front/quick-cache
     mkdir -p "$BATON_CACHE_DIR"
+}
+
+same_bytes() { # WORKLOADS
+    local way all=("$workloads" --size small "$@")
+    quick_kernels
     plain "${all[@]}" >"$scratch/plain" 2>&1
     echo "status $?" >>"$scratch/plain"
     [ "$(grep -c ' OK ' "$scratch/plain")" -eq "$("$workloads" --list | wc -l)" ] || [ "$*" != all ]
@@ -136,10 +145,61 @@ same_bytes() { # WORKLOADS
     same "workloads as a task of a plan" "$build/baton" run --device cpu --task programs "${all[@]}"
 }
 
+# Programs that nvcc has compiled, with the runtime library of the CPU device.
+nvcc_programs() { # NAMES
+    local name way nvcc
+    nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
+    [ -x "$nvcc" ] || { echo "skipped: no nvcc" && exit 77; }
+    for name in "$@"; do
+        "$nvcc" -std=c++17 --extended-lambda -arch=sm_80 -cudart shared -o "$scratch/$name" \
+            "$source/../cuda_runtime/programs/$name.cu" >"$scratch/out" 2>&1
+        verdict $? "$name: nvcc: $(tail -n 1 "$scratch/out")"
+        plain "$scratch/$name" >"$scratch/plain" 2>&1
+        echo "status $?" >>"$scratch/plain"
+        grep -q 'status 0' "$scratch/plain"
+        verdict $? "$name, plain: $(tail -n 2 "$scratch/plain")"
+        for way in idle queued slices chunks; do
+            same "$name, $way" under $way "$scratch/$name"
+        done
+        [ "$(number kernel_launches)" -gt 0 ]
+        verdict $? "$name: its launches are seen: $(head -c 200 "$scratch/stats")"
+    done
+}
+
+# Each call that the front makes itself, and each of a program, fails once: the first time, or the
+# third. The program is told, at once or by a later call, or its results are right. A rewritten
+# module is loaded from memory, so a failure of cuModuleLoad is not met.
+failures() {
+    local name n way met wrong=() all=("$workloads" --size small mmul bfs)
+    quick_kernels
+    plain "${all[@]}" >"$scratch/right" 2>&1
+    verdict $? "two workloads without failures"
+    for name in $(sed -n 's/.* F(\(cu[A-Za-z0-9_]*\)).*/\1/p' "$source/../../src/cuda/genuine.h") \
+        cuInit cuCtxCreate_v2 cuModuleLoad cuMemAlloc_v2 cuMemsetD32Async cuCtxDestroy_v2; do
+        for n in 1 3; do
+            [ $n -eq 1 ] && way=idle || way=chunks
+            export BATON_CUDA_CPU_FAIL=$name:$n:999
+            plain "${all[@]}" >"$scratch/out" 2>&1
+            met=$?
+            under $way timeout -s KILL 300 "${all[@]}" >"$scratch/out" 2>&1
+            case $?,$met,$name in
+            0,0,* | 0,3,cuModuleLoad)
+                cmp -s "$scratch/right" "$scratch/out" || wrong+=("$name $n: wrong results") ;;
+            3,*) ;;
+            *) wrong+=("$name $n: $(tail -n 1 "$scratch/out")") ;;
+            esac
+        done
+    done
+    unset BATON_CUDA_CPU_FAIL
+    [ ${#wrong[@]} -eq 0 ]
+    verdict $? "each call fails once: ${wrong[*]}"
+}
+
 # batond knows no client any more, and grants the engine to the next one.
 nothing_left() { # WHAT
     for _ in $(seq 600); do
-        "$build/baton" status --json >"$scratch/status" 2>/dev/null && grep -q '"clients": *\[\]' "$scratch/status" && break
+        "$build/baton" status --json >"$scratch/status" 2>/dev/null &&
+            grep -q '"clients": *\[\]' "$scratch/status" && break
         sleep 0.05
     done
     grep -q '"clients": *\[\]' "$scratch/status"
@@ -181,8 +241,10 @@ contended_corners() { # EXPECTED_STATUS NAME ...
 no_process_left() {
     local at left=
     for at in /proc/[0-9]*; do
-        [ "${at#/proc/}" -ne $$ ] && [ "${at#/proc/}" -ne "${daemon:-0}" ] && tr '\0' '\n' 2>/dev/null <"$at/environ" |
-            grep -q "^BATON_SOCKET=$scratch/socket" && left="$left ${at#/proc/}: $(tr '\0' ' ' <"$at/cmdline")"
+        [ "${at#/proc/}" -ne $$ ] && [ "${at#/proc/}" -ne "${daemon:-0}" ] &&
+            tr '\0' '\n' 2>/dev/null <"$at/environ" |
+            grep -q "^BATON_SOCKET=$scratch/socket" &&
+            left="$left ${at#/proc/}: $(tr '\0' ' ' <"$at/cmdline")"
     done 2>/dev/null
     [ -z "$left" ]
     verdict $? "no process is left behind:$left"
@@ -190,14 +252,27 @@ no_process_left() {
 
 all_corners() {
     local victim each
-    local ends=(7 exit 0 fork 0 reset 0 garbage 0 graph 0 quit 0 busy 0 joined 3 at-once 137 killed 0 exec 0 spawned 0 destroyed)
+    local ends=(7 exit 0 fork 0 reset 0 garbage 0 graph 0 quit 0 busy 0 joined 3 at-once 137 killed 0 exec 0 \
+        spawned 0 destroyed)
     for each in "${!ends[@]}"; do
         [ $((each % 2)) -eq 1 ] || one_corner "${ends[each]}" "${ends[each + 1]}"
     done 2>/dev/null
     contended_corners "${ends[@]}" 2>/dev/null
+    one_corner 0 files
+    under slices "$corners" "$kernels" files
+    # Four launches of 16 blocks, one block each.
+    [ "$(number pieces)" -eq $((4 * 16)) ]
+    verdict $? "kernels of files and links run in pieces: $(head -c 200 "$scratch/stats")"
+    one_corner 0 rows
+    under chunks "$corners" "$kernels" rows >"$scratch/out" 2>&1
+    verdict $? "rows in chunks: $(tail -n 1 "$scratch/out")"
+    # Chunks of 4,096 bytes have 6 rows of 600. 31 rows are 6 chunks, 62 in two planes are 11; four
+    # copies of each there and back. The 76,800 bytes that 8 cases check are 19 chunks each.
+    [ "$(number chunks)" -eq $((4 * 2 * (6 + 11) + 8 * 19)) ]
+    verdict $? "rows are copied in chunks: $(number chunks)"
     # A name that the table does not know.
-    env BATON_CUDA_LIBRARY="$build/tests/cuda_front/libnewer-driver.so" LD_LIBRARY_PATH="$device" "$build/baton" run \
-        --stats "$scratch/stats" -- "$corners" "$kernels" unknown
+    env BATON_CUDA_LIBRARY="$build/tests/cuda_front/libnewer-driver.so" LD_LIBRARY_PATH="$device" \
+        "$build/baton" run --stats "$scratch/stats" -- "$corners" "$kernels" unknown
     verdict $? "a call that the table does not know"
     grep -q 'unknown-call' "$scratch/stats" && grep -q cuBrandNew "$scratch/stats"
     verdict $? "is shown in the statistics"
@@ -220,7 +295,8 @@ all_corners() {
     stop_hog
     # No driver at all.
     if ! ldconfig -p | grep -q libcuda.so.1; then
-        ! "$build/baton" run -- "$conformance" "$kernels" >"$scratch/out" 2>&1 && grep -q 'no CUDA driver' "$scratch/out" && [ "$(wc -l <"$scratch/out")" -eq 1 ]
+        ! "$build/baton" run -- "$conformance" "$kernels" >"$scratch/out" 2>&1 &&
+            grep -q 'no CUDA driver' "$scratch/out" && [ "$(wc -l <"$scratch/out")" -eq 1 ]
         verdict $? "a program that needs CUDA, and no driver: $(tail -n 1 "$scratch/out")"
     fi
     baton -- sh -c 'exit 5'
@@ -237,7 +313,9 @@ case ${1:-} in
 answers) answers ;;
 random) random_programs "${2:-500}" && as_a_task 200 ;;
 workloads) shift && same_bytes "$@" ;;
+failures) failures ;;
+nvcc) shift && nvcc_programs "$@" ;;
 corners) all_corners ;;
-*) echo "usage: front.sh answers|random|workloads|corners" >&2 && exit 2 ;;
+*) echo "usage: front.sh answers|random|workloads|failures|nvcc|corners" >&2 && exit 2 ;;
 esac
 report

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# A launch must not wait for a kernel that waits for the host (ahead.c), whatever way it takes. A program that hangs is ended by the test's own limit.
+# A launch must not wait for a kernel that waits for the host (ahead.c), whatever way it takes. A
+# program that hangs is ended by the test's own limit.
 # shellcheck source=tests/stage.sh disable=SC1091,SC2119
 . "$(dirname "$0")/../stage.sh"
 kernels=$(dirname "$0")/../cuda_conformance/kernels.ptx

@@ -7,8 +7,8 @@
 #include "harness.h"
 
 /*
- * The driver: one stream that is given operations and does them when told. An event is over when all
- * that the stream had before it is done.
+ * The driver: one stream that is given operations and does them when told. An event is over when
+ * all that the stream had before it is done.
  */
 static struct driver {
     unsigned given, done;

@@ -58,6 +58,28 @@ START_TEST(cores_that_do_not_exist_are_no_partition)
 }
 END_TEST
 
+START_TEST(a_partition_is_compared_without_a_plan)
+{
+    static const char yaml[] = "partition: {devices: [0], programs: [99]}\n";
+    struct config config = partitioned();
+    struct input_error error;
+    struct server *server;
+    struct frame frame;
+
+    ck_assert_int_eq(config_read(&config, "c", yaml, sizeof yaml - 1, &error), 0);
+    claims_world.cores = (struct machine){claims_cores("0-1"), claims_cores("0-1"), claims_cores("0")};
+    server = claims_start(&config);
+    server_look(server, NSEC_PER_SEC);
+    ck_assert(claims_differs(server, "partition.programs", "", &frame));
+    ck_assert_str_eq(frame.about_difference.found, "not online");
+    claims_world.cores.online = claims_cores("0-1,99"); /* the core comes, and batond looks every second */
+    claims_world.cores.allowed = claims_cores("0-1,99");
+    server_tick(server, 3 * NSEC_PER_SEC);
+    ck_assert(!claims_differs(server, "partition.programs", "", &frame));
+    server_free(server);
+}
+END_TEST
+
 /*
  * The machine changes while batond runs: noticed by the next look, at the latest a second later,
  * and before a claim is reported.
@@ -215,8 +237,9 @@ START_TEST(lists_of_cores_are_read_as_the_kernel_writes_them)
 }
 END_TEST
 
-HARNESS_MAIN("cores", 30, cores_that_do_not_exist_are_no_partition, a_claim_follows_the_machine,
-             devices_that_are_cores_have_a_core_each, a_program_has_its_period_and_the_cores_of_the_programs,
+HARNESS_MAIN("cores", 30, cores_that_do_not_exist_are_no_partition, a_partition_is_compared_without_a_plan,
+             a_claim_follows_the_machine, devices_that_are_cores_have_a_core_each,
+             a_program_has_its_period_and_the_cores_of_the_programs,
              settings_that_go_before_the_plan_take_the_claim_away,
              more_programs_than_cores_need_an_order_on_the_cpus,
              lists_of_cores_are_read_as_the_kernel_writes_them)

@@ -1,8 +1,8 @@
 /*
  * One small routine per entry of an OpenCL dispatch table, for x86-64. Each locks, calls the
- * driver's own function with the arguments as they came, unlocks, and returns its result. No
- * OpenCL function takes floating-point or returns more than a word, so six registers and the
- * caller's stack are all that must survive. The return address is kept by oclgrind_enter() while the
+ * driver's own function with the arguments as they came, unlocks, and returns its result. No OpenCL
+ * function takes floating-point or returns more than a word, so six registers and the caller's
+ * stack are all that must survive. The return address is kept by oclgrind_enter() while the
  * driver's function runs, because arguments beyond the sixth are on the stack above it.
  */
 #define ENTRIES 192

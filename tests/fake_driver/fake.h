@@ -22,7 +22,8 @@
  *   uneven                   the last work-group of a row may be smaller
  *   late                     compiles with the first launch of each kernel and local size: the log
  *                            gets a line Compile
- *   version 1.2              no clCloneKernel and no SVM, as an old driver
+ *   version 1.2              no clCloneKernel, SVM and clCreateProgramWithIL, as an old driver
+ *   buffers VERSION          the version of cl_khr_command_buffer, such as 0.9.5; 0.0.0: none
  *
  * FAKE_CL_LOG names a file that gets one line per executed command: CALL queue begin_ns end_ns
  * groups bytes active thread; active: how many commands of its queue, with it, were enqueued and
@@ -225,6 +226,7 @@ bool fake_script_uneven(void);
 size_t fake_script_twin_group(void);
 bool fake_script_late(void);
 bool fake_script_old(void);
+cl_version fake_script_buffers(void); /* of cl_khr_command_buffer */
 void fake_script_log(const char *call, unsigned queue, int64_t begin, int64_t end, size_t groups,
                      size_t bytes, size_t active);
 int64_t fake_now(void);
@@ -260,6 +262,9 @@ struct fake_range {
     cl_uint dim;
     size_t offset[3], global[3], local[3];
 };
+/* Of cl_khr_il_program: the only way with SPIR-V of a driver of OpenCL 1.2. */
+cl_program CL_API_CALL fake_create_program_with_il_khr(cl_context context, const void *il, size_t length,
+                                                       cl_int *ret_code);
 /* Takes over the source. */
 cl_program fake_program_new(cl_context context, char *source);
 

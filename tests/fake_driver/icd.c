@@ -19,8 +19,11 @@ FAKE_API void *CL_API_CALL fake_clGetExtensionFunctionAddress(const char *name)
 {
     if (!strcmp(name, "clIcdGetPlatformIDsKHR"))
         return (void *)(uintptr_t)fake_clGetPlatformIDs;
-    if (!strcmp(name, "clEnqueueCommandBufferKHR") || !strcmp(name, "clCreateSemaphoreWithPropertiesKHR"))
+    if (strstr(name, "CommandBuffer") || !strncmp(name, "clCommand", strlen("clCommand")) ||
+        !strcmp(name, "clCreateSemaphoreWithPropertiesKHR"))
         return (void *)(uintptr_t)fake_enqueue_command_buffer;
+    if (!strcmp(name, "clCreateProgramWithILKHR"))
+        return (void *)(uintptr_t)fake_create_program_with_il_khr;
     if (!strcmp(name, "clCreateCommandQueueWithPropertiesKHR"))
         return (void *)(uintptr_t)fake_clCreateCommandQueueWithProperties;
     return NULL;

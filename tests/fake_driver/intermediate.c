@@ -40,6 +40,16 @@ static void declare_kernel(const struct spirv_module *module, const struct spirv
 FAKE_API cl_program CL_API_CALL fake_clCreateProgramWithIL(cl_context context, const void *il, size_t length,
                                                            cl_int *ret_code)
 {
+    if (!fake_script_old())
+        return fake_create_program_with_il_khr(context, il, length, ret_code);
+    if (ret_code)
+        *ret_code = CL_INVALID_OPERATION; /* not in OpenCL 1.2 */
+    return NULL;
+}
+
+cl_program CL_API_CALL fake_create_program_with_il_khr(cl_context context, const void *il, size_t length,
+                                                       cl_int *ret_code)
+{
     cl_int code = fake_script_fail("CreateProgramWithIL");
     struct spirv_refusal refusal = {0};
     struct spirv_module module;

@@ -91,6 +91,16 @@ FAKE_API cl_int CL_API_CALL fake_clGetDeviceIDs(cl_platform_id platform, cl_devi
     return CL_SUCCESS;
 }
 
+static cl_int answer_versions(size_t room, void *ret_value, size_t *ret_size)
+{
+    const cl_name_version list[] = {{CL_MAKE_VERSION(1, 0, 0), "cl_khr_byte_addressable_store"},
+                                    {fake_script_buffers(), "cl_khr_command_buffer"},
+                                    {CL_MAKE_VERSION(0, 9, 0), "cl_khr_semaphore"},
+                                    {CL_MAKE_VERSION(1, 0, 0), "cl_khr_fp64"}};
+
+    return fake_answer(list, sizeof list, room, ret_value, ret_size);
+}
+
 FAKE_API cl_int CL_API_CALL fake_clGetDeviceInfo(cl_device_id device, cl_device_info name, size_t room,
                                                  void *ret_value, size_t *ret_size)
 {
@@ -158,6 +168,8 @@ FAKE_API cl_int CL_API_CALL fake_clGetDeviceInfo(cl_device_id device, cl_device_
     case CL_DEVICE_EXTENSIONS:
         return answer_text("cl_khr_byte_addressable_store cl_khr_command_buffer cl_khr_semaphore cl_khr_fp64",
                            room, ret_value, ret_size);
+    case CL_DEVICE_EXTENSIONS_WITH_VERSION:
+        return fake_script_buffers() ? answer_versions(room, ret_value, ret_size) : CL_INVALID_VALUE;
     default:
         return CL_INVALID_VALUE;
     }

@@ -18,8 +18,17 @@ static struct line {
 static size_t n_lines;
 static bool synchronous, old_version, uneven, late;
 static size_t twin_group = 1024;
+static cl_version buffers = CL_MAKE_VERSION(0, 9, 0);
 static int log_fd = -1;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static cl_version read_version(const char *text)
+{
+    unsigned major = 0, minor = 0, patch = 0;
+
+    (void)sscanf(text, "%u.%u.%u", &major, &minor, &patch);
+    return CL_MAKE_VERSION(major, minor, patch);
+}
 
 static void read_entry(char *entry)
 {
@@ -39,6 +48,8 @@ static void read_entry(char *entry)
         twin_group = strtoul(call, NULL, 10);
     else if (!strcmp(verb, "version"))
         old_version = !strcmp(call, "1.2");
+    else if (!strcmp(verb, "buffers"))
+        buffers = read_version(call);
     if (n_lines == sizeof lines / sizeof lines[0])
         return;
     line->verb = !strcmp(verb, "duration")   ? DURATION
@@ -131,6 +142,12 @@ int64_t fake_script_slowness(const struct _cl_device_id *device)
 cl_int fake_script_abort_on(const struct _cl_device_id *device)
 {
     return count(ABORT_ON, number_of(device));
+}
+
+cl_version fake_script_buffers(void)
+{
+    pthread_once(&once, read_script);
+    return buffers;
 }
 
 size_t fake_script_twin_group(void)

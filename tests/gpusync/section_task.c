@@ -9,8 +9,8 @@
  * SEGMENTS: cNUMBER CPU work in microseconds, kNUMBER a kernel of so many work-groups, iNUMBER a
  * copy in of so many bytes, oNUMBER a copy out, g the job needs no GPU any more; separated by
  * commas. sNUMBER in front: so many bytes stay on the GPU from job to job, and every kernel changes
- * them; at the end they are compared with a computation on the host. Without it nothing stays there.
- * Waits until the file GO is there, then starts with the next full second. Prints `JOBS
+ * them; at the end they are compared with a computation on the host. Without it nothing stays
+ * there. Waits until the file GO is there, then starts with the next full second. Prints `JOBS
  * MAX_RESPONSE_NS` at the end, and stays connected until GO is gone.
  */
 #include <CL/cl.h>

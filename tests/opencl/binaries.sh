@@ -101,6 +101,9 @@ import sys
 import numpy
 import pyopencl as cl
 import pyopencl.cache
+import warnings
+# From here on: what pyopencl says of missing packages, it has said by now.
+warnings.simplefilter("error")
 seen = []
 real = pyopencl.cache._create_built_program_from_source_cached
 def spy(*args, **more):
@@ -130,7 +133,7 @@ PY
     program=/usr/bin/python3
     python() { # VARIABLE=VALUE...
         rm -f "$scratch/stats"
-        env "$@" BATON_STATS="$scratch/stats" timeout 900 /usr/bin/python3 -W error "$scratch/kept.py" \
+        env "$@" BATON_STATS="$scratch/stats" timeout 900 /usr/bin/python3 "$scratch/kept.py" \
             >"$scratch/out" 2>&1
     }
     fresh
@@ -152,7 +155,7 @@ PY
     yes >"$scratch/lines" 2>/dev/null &
     lines=$!
     OPENCL_LAYERS=$build/libbaton-layer.so BATON_SLICE=2 BATON_PRIORITY=10 BATON_STATS=$scratch/stats \
-        timeout 900 /usr/bin/python3 -W error "$scratch/kept.py" endless <"$scratch/lines" >"$scratch/out" \
+        timeout 900 /usr/bin/python3 "$scratch/kept.py" endless <"$scratch/lines" >"$scratch/out" \
         2>&1 &
     hog=$!
     wait_for_holder

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# The layer with a real daemon on the fake driver, whose kernels take as long as the script says: an urgent program gets between
-# the pieces of a hog; a daemon that dies, or comes back, changes no result. Under a virtual clock: times below are what scripts and rules make them, on
-# any machine. Ends with `N passed, N failed`.
+# The layer with a real daemon on the fake driver, whose kernels take as long as the script says: an
+# urgent program gets between the pieces of a hog; a daemon that dies, or comes back, changes no
+# result. Under a virtual clock: times below are what scripts and rules make them, on any machine.
+# Ends with `N passed, N failed`.
 # shellcheck source=tests/stage.sh
 . "$(dirname "$0")/../stage.sh"
 export OCL_ICD_VENDORS=$build/tests/fake_driver/libfake-opencl.so
@@ -18,18 +19,21 @@ launches() { # FILE: of layer-load
 }
 
 granted() { # by the daemon so far
-    "$build/baton" status --json --socket "$scratch/socket" | sed -n 's/^    "grants": \([0-9]*\).*/\1/p' | head -n 1
+    "$build/baton" status --json --socket "$scratch/socket" | sed -n 's/^    "grants": \([0-9]*\).*/\1/p' |
+        head -n 1
 }
 
 under() { # PRIORITY STATS COMMAND...
     local priority=$1 stats=$2
     shift 2
-    OPENCL_LAYERS=$build/libbaton-layer.so BATON_PRIORITY=$priority BATON_STATS=$stats timeout 900 "${on_clock[@]}" "$@"
+    OPENCL_LAYERS=$build/libbaton-layer.so BATON_PRIORITY=$priority BATON_STATS=$stats timeout 900 \
+        "${on_clock[@]}" "$@"
 }
 
 export FAKE_CL="group_ns scale 100000" # a hog of 2000 groups takes 200 ms
 start_daemon
-under 10 "$scratch/first.json" "$load" 10x 1 0 >/dev/null # the rewriting is in the cache: what follows is about scheduling alone
+# the rewriting is in the cache: what follows is about scheduling alone
+under 10 "$scratch/first.json" "$load" 10x 1 0 >/dev/null
 under 10 "$scratch/hog.json" "$load" 40x 2000 0 >"$scratch/hog" &
 hog=$!
 wait_for_holder
@@ -37,17 +41,20 @@ under 80 "$scratch/urgent.json" "$load" 100x 1 5 >"$scratch/urgent"
 verdict $? "the urgent program's results are right ($(cat "$scratch/urgent"))"
 wait $hog
 verdict $? "the hog's results are right ($(cat "$scratch/hog"))"
-[ "$(number yields "$scratch/hog.json")" -ge 50 ] # once per launch of the urgent one, but for those between two of its own
+# once per launch of the urgent one, but for those between two of its own
+[ "$(number yields "$scratch/hog.json")" -ge 50 ]
 by_clock $? "the hog gave way ($(number yields "$scratch/hog.json") times)"
 [ "$(number pieces "$scratch/hog.json")" -gt 100 ]
 verdict $? "the hog ran in pieces ($(number pieces "$scratch/hog.json"))"
 [ "$(worst "$scratch/urgent")" -lt 50 ] # behind a whole kernel: 200 ms
 by_clock $? "the urgent one did not wait for whole hog kernels ($(cat "$scratch/urgent"))"
 
-# A job that copies in, computes and copies out takes the bus from itself, without the daemon: nobody else wants it.
+# A job that copies in, computes and copies out takes the bus from itself, without the daemon:
+# nobody else wants it.
 for commands in "" "; sync"; do # that run beside the program, or inside of its calls
     before=$(granted)
-    under 50 "$scratch/job.json" env FAKE_CL="$FAKE_CL; duration WriteBuffer 200$commands" "$load" 100x 1 1 1 2 >"$scratch/job"
+    under 50 "$scratch/job.json" env FAKE_CL="$FAKE_CL; duration WriteBuffer 200$commands" \
+        "$load" 100x 1 1 1 2 >"$scratch/job"
     verdict $? "jobs of write, launch and read compute right ($(cat "$scratch/job"))"
     [ $(($(granted) - before)) -lt $(($(launches "$scratch/job") / 4)) ]
     verdict $? "they need no message each ($(($(granted) - before)) grants, $(cat "$scratch/job"))"
@@ -57,7 +64,8 @@ done
 under 10 "$scratch/steady.json" "$load" 3000x 1 2 >"$scratch/steady" &
 steady=$!
 wait_for_client
-FAKE_CL="$FAKE_CL;duration BuildProgram 400000" under 80 "$scratch/first.json" "$load" 1x 50 0 >"$scratch/first"
+FAKE_CL="$FAKE_CL;duration BuildProgram 400000" under 80 "$scratch/first.json" "$load" 1x 50 0 \
+    >"$scratch/first"
 verdict $? "a program whose builds take long computes right ($(cat "$scratch/first"))"
 [ "$(number pieces "$scratch/first.json")" -gt 0 ]
 verdict $? "its first launch waited for the twin and ran in pieces"
@@ -76,8 +84,9 @@ verdict $? "its own are, too ($(cat "$scratch/full"))"
 [ "$(worst "$scratch/equal")" -lt 1000 ] # without turns: until the 20,000 launches of 0.2 ms have ended
 by_clock $? "its equal had its turns ($(cat "$scratch/equal"))"
 
-# Equals that have copied once, at the beginning: the one that keeps the copy engine has no more of the other one for that. Without a
-# priority, too. A request waits (n - 1)(3 T + 2 X) at most, 35 ms here (docs/protocols.md Q6): turns of 5 ms, kernels of 10 ms.
+# Equals that have copied once, at the beginning: the one that keeps the copy engine has no more of
+# the other one for that. Without a priority, too. A request waits (n - 1)(3 T + 2 X) at most, 35 ms
+# here (docs/protocols.md Q6): turns of 5 ms, kernels of 10 ms.
 for priority in 50 ""; do
     under "$priority" "$scratch/first.json" "$load" 400x 100 0 1 3 >"$scratch/first" &
     first=$!
@@ -90,20 +99,27 @@ for priority in 50 ""; do
     by_clock $? "an equal that came later has its share ($(cat "$scratch/second"))"
 done
 
-# Turns are for equals: a less urgent program begins nothing while the pipeline is full. Launches of 0.2 ms, and 32 of them: it is.
-under 80 "$scratch/full.json" env FAKE_CL="group_ns scale 200000" FAKE_CL_LOG="$scratch/full.log" "$load" 10000x 1 0 32 >"$scratch/full" &
+# Turns are for equals: a less urgent program begins nothing while the pipeline is full. Launches of
+# 0.2 ms, and 32 of them: it is.
+under 80 "$scratch/full.json" env FAKE_CL="group_ns scale 200000" FAKE_CL_LOG="$scratch/full.log" \
+    "$load" 10000x 1 0 32 >"$scratch/full" &
 full=$!
 wait_for_holder
-under 10 "$scratch/humble.json" env FAKE_CL="group_ns scale 200000" FAKE_CL_LOG="$scratch/humble.log" "$load" 60x 1 0 >"$scratch/humble"
-verdict $? "beside a more urgent one that keeps its pipeline full the results are right ($(cat "$scratch/humble"))"
+under 10 "$scratch/humble.json" env FAKE_CL="group_ns scale 200000" FAKE_CL_LOG="$scratch/humble.log" \
+    "$load" 60x 1 0 >"$scratch/humble"
+verdict $? "beside a more urgent one that keeps its pipeline full the results are right ($(cat \
+    "$scratch/humble"))"
 wait $full
 verdict $? "its own are, too ($(cat "$scratch/full"))"
-between=$(awk 'FNR == NR { if ($1 == "NDRangeKernel") end = $4; next } $1 == "NDRangeKernel" && $3 < end { n++ } END { print n + 0 }' \
-    "$scratch/full.log" "$scratch/humble.log")
+between=$(awk '
+    FNR == NR { if ($1 == "NDRangeKernel") end = $4; next }
+    $1 == "NDRangeKernel" && $3 < end { n++ }
+    END { print n + 0 }' "$scratch/full.log" "$scratch/humble.log")
 [ "$between" -le 3 ] # with a turn every 5 ms all 60
 by_clock $? "a full pipeline lets no less urgent program in between ($between of 60)"
 
-# A daemon that takes its time is waited for, not passed by: up to 2 s, of which a busy machine may take more than is left in one try, not in each of twenty.
+# A daemon that takes its time is waited for, not passed by: up to 2 s, of which a busy machine may
+# take more than is left in one try, not in each of twenty.
 connections() { # with the daemon, accepted or not
     grep -cF "$scratch/socket" /proc/net/unix
 }
@@ -133,7 +149,9 @@ under adaptive "$scratch/brief.json" env FAKE_CL_LOG="$scratch/brief.log" "$load
 verdict $? "an adaptive program beside another computes right ($(cat "$scratch/brief"))"
 wait $long
 verdict $? "and so does the other ($(cat "$scratch/long"))"
-took=$(awk '$1 == "NDRangeKernel" { begin = begin ? begin : $3; end = $4 } END { printf "%d\n", (end - begin) / 1e6 }' "$scratch/brief.log")
+took=$(awk '
+    $1 == "NDRangeKernel" { begin = begin ? begin : $3; end = $4 }
+    END { printf "%d\n", (end - begin) / 1e6 }' "$scratch/brief.log")
 [ "$took" -lt 4000 ] # behind whole kernels of 200 ms: 8000
 by_clock $? "short jobs go first under adaptive (40 in $took ms)"
 
@@ -147,13 +165,15 @@ wait $hog
 verdict $? "a daemon that dies and comes back changes no result ($(cat "$scratch/hog"))"
 stop_daemon TERM
 
-# A program does not take the bus from itself: one grant for its kernels and one for its copies, whatever their direction.
+# A program does not take the bus from itself: one grant for its kernels and one for its copies,
+# whatever their direction.
 start_daemon
 under 10 "$scratch/both.json" "$load" 100x 1 1 1 copies >"$scratch/both"
 verdict $? "a program that copies to and fro computes right ($(cat "$scratch/both"))"
 grants=$("$build/baton" status --json | sed -n 's/.*"grants": \([0-9]*\).*/\1/p' | head -n 1)
 [ "${grants:-999}" -le 3 ]
-verdict $? "it asked ${grants:-?} times for $(number copies "$scratch/both.json") copies and $(number kernel_launches "$scratch/both.json") launches"
+verdict $? "it asked ${grants:-?} times for $(number copies \
+    "$scratch/both.json") copies and $(number kernel_launches "$scratch/both.json") launches"
 
 # Two programs at it keep their results.
 under 10 "$scratch/a.json" "$load" 100x 20 0 1 copies >"$scratch/a" &
@@ -164,33 +184,40 @@ wait $other
 verdict $? "both of them ($(cat "$scratch/a"))"
 stop_daemon TERM
 
-# Of a planned program no more is in flight than its plan counts: one launch at a time where nothing of it is cut. Another one keeps several.
-printf 'platform: {cpus: 2, gpus: 1}\ntasks: [{name: planned, period_ms: 100, segments: [{cpu_ms: 1}, {kernel_ms: 1}]}]\n' >"$scratch/tasks.yaml"
+# Of a planned program no more is in flight than its plan counts: one launch at a time where nothing
+# of it is cut. Another one keeps several.
+printf '%s\n' 'platform: {cpus: 2, gpus: 1}' \
+    'tasks: [{name: planned, period_ms: 100, segments: [{cpu_ms: 1}, {kernel_ms: 1}]}]' >"$scratch/tasks.yaml"
 in_flight() { # PAUSE_MS DEPTH NAME=VALUE...; how many launches were in the driver at once, at most
     local pause=$1 depth=$2
     shift 2
     rm -f "$scratch/log"
-    under 50 "$scratch/stats" env FAKE_CL="group_ns scale 100000" FAKE_CL_LOG="$scratch/log" "$@" "$load" 500x 1 "$pause" "$depth" >"$scratch/out" &&
+    under 50 "$scratch/stats" env FAKE_CL="group_ns scale 100000" FAKE_CL_LOG="$scratch/log" "$@" \
+        "$load" 500x 1 "$pause" "$depth" >"$scratch/out" &&
         awk '$1 == "NDRangeKernel" && $7 > most { most = $7 } END { print most + 0 }' "$scratch/log"
 }
 start_daemon --tasks "$scratch/tasks.yaml"
 many=$(in_flight 0 8 BATON_NAME=other)
 [ "${many:-0}" -gt 1 ]
-verdict $? "launches of a program that is not planned are given to the driver ahead (${many:-none}; $(cat "$scratch/out"))"
+verdict $? "launches of a program that is not planned are given to the driver ahead (${many:-none}; $(cat \
+    "$scratch/out"))"
 one=$(in_flight 0 8 BATON_TASK=planned)
 [ "${one:-0}" -eq 1 ]
 verdict $? "those of a planned program one at a time (${one:-none}; $(cat "$scratch/out"))"
-one=$(in_flight 0.05 2 BATON_TASK=planned) # slow enough that launches go through the worker and past it, in turns
+# slow enough that launches go through the worker and past it, in turns
+one=$(in_flight 0.05 2 BATON_TASK=planned)
 [ "${one:-0}" -eq 1 ]
 verdict $? "whichever way they take (${one:-none}; $(cat "$scratch/out"))"
 
-# Idle cores are kept awake while a program with deadlines is connected, where that is permitted, and only then.
+# Idle cores are kept awake while a program with deadlines is connected, where that is permitted,
+# and only then.
 awake() { # what `baton status` says, and how many files the daemon has open for it
     echo "$("$build/baton" status --json | sed -n 's/.*"cores_awake": \([a-z]*\).*/\1/p')" \
         "$(find "/proc/$daemon/fd" -lname /dev/cpu_dma_latency | wc -l)"
 }
 beside() { # COMMAND...: what awake says in the middle of it
-    OPENCL_LAYERS=$build/libbaton-layer.so BATON_PRIORITY=50 "$@" "${on_clock[@]}" "$load" 1000000x 1 5 >"$scratch/out" &
+    OPENCL_LAYERS=$build/libbaton-layer.so BATON_PRIORITY=50 "$@" "${on_clock[@]}" "$load" 1000000x 1 5 \
+        >"$scratch/out" &
     local program=$!
     wait_for_client
     awake
@@ -223,11 +250,14 @@ verdict $? "under fifo the results are right too ($(cat "$scratch/fifo"))"
 verdict $? "under fifo nothing is cut"
 stop_daemon TERM
 
-# A program may end while its twin is being built: the builder stops before the driver's compiler is torn down.
-FAKE_CL="duration BuildProgram 200000" BATON_SLICE=1 OPENCL_LAYERS=$build/libbaton-layer.so timeout 900 "$load" 0 1 0 >"$scratch/short" 2>&1
+# A program may end while its twin is being built: the builder stops before the driver's compiler is
+# torn down.
+FAKE_CL="duration BuildProgram 200000" BATON_SLICE=1 OPENCL_LAYERS=$build/libbaton-layer.so timeout 900 \
+    "$load" 0 1 0 >"$scratch/short" 2>&1
 verdict $? "a program may end while its twin is built ($(cat "$scratch/short"))"
 
-OPENCL_LAYERS=$build/libbaton-layer.so BATON_REQUIRE_DAEMON=1 timeout 900 "$load" 0.1 1 0 >"$scratch/refused" 2>&1
+OPENCL_LAYERS=$build/libbaton-layer.so BATON_REQUIRE_DAEMON=1 timeout 900 "$load" 0.1 1 0 \
+    >"$scratch/refused" 2>&1
 [ $? -ne 0 ]
 verdict $? "a required daemon that is absent refuses the context"
 report

@@ -2,16 +2,21 @@
  * A program that comes as SPIR-V: what it computes, and how many pieces it ran in, by the
  * statistics that the layer writes at exit (checked by intermediate.sh).
  *
- * usage: layer-intermediate MODULE.spv [anyway]
+ * usage: layer-intermediate MODULE.spv [anyway|extension]
  *
  * Ends with 77 where the device does not say that it takes SPIR-V, unless it is to be tried anyway.
+ * extension: by the function of cl_khr_il_program, and with the calls of OpenCL 1.2.
  */
 #include <CL/cl.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { GX = 6, GY = 4, GZ = 2, ITEMS = GX * GY * GZ };
+
+typedef cl_program(CL_API_CALL *create_function)(cl_context, const void *, size_t, cl_int *);
 
 static int passed, failed;
 
@@ -82,6 +87,8 @@ int main(int argc, char **argv)
     size_t length;
     cl_int code;
     FILE *file;
+    bool extension = argc > 2 && !strcmp(argv[2], "extension");
+    create_function create = clCreateProgramWithIL;
 
     file = argc > 1 ? fopen(argv[1], "rb") : NULL;
     if (!file || clGetPlatformIDs(1, &platform, NULL) ||
@@ -93,13 +100,19 @@ int main(int argc, char **argv)
     length = fread(module, 1, sizeof module, file);
     (void)fclose(file);
     context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
-    queue = clCreateCommandQueueWithProperties(context, device, NULL, NULL);
-    program = clCreateProgramWithIL(context, module, length, &code);
+    queue = extension ? clCreateCommandQueue(context, device, 0, NULL)
+                      : clCreateCommandQueueWithProperties(context, device, NULL, NULL);
+    if (extension)
+        create = (create_function)(uintptr_t)clGetExtensionFunctionAddressForPlatform(
+            platform, "clCreateProgramWithILKHR");
+    if (!create)
+        return 3;
+    program = create(context, module, length, &code);
     check("the module is taken", program && code == CL_SUCCESS);
     check("it builds", program && clBuildProgram(program, 1, &device, "", NULL, NULL) == CL_SUCCESS);
     if (program)
         run(context, queue, program);
-    check("what is no module is refused", !clCreateProgramWithIL(context, "no module at all....", 20, &code));
+    check("what is no module is refused", !create(context, "no module at all....", 20, &code));
     check("with the driver's code", code == CL_INVALID_VALUE);
     clReleaseProgram(program);
     clReleaseCommandQueue(queue);

@@ -7,11 +7,12 @@ export OCL_ICD_VENDORS=$build/tests/fake_driver/libfake-opencl.so
 module=$BATON_SOURCE/tests/spirv/place.spv
 program=$build/tests/opencl/layer-intermediate
 
+how=anyway
 run() { # WAY VARIABLE=VALUE...
     local way=$1
     shift
     rm -f "$scratch/stats"
-    BATON_STATS=$scratch/stats env "$@" timeout 900 "$program" "$module" anyway >"$scratch/out" 2>&1
+    BATON_STATS=$scratch/stats env "$@" timeout 900 "$program" "$module" "$how" >"$scratch/out" 2>&1
     verdict $? "$way: $(tr '\n' ' ' <"$scratch/out")"
 }
 
@@ -32,6 +33,12 @@ run "whole" OPENCL_LAYERS="$build/libbaton-layer.so" BATON_SLICE=off
 run "through the graph" OPENCL_LAYERS="$build/libbaton-layer.so" BATON_SLICE=2 BATON_TEST_QUEUE=1
 run "with a driver that refuses the rewritten module" OPENCL_LAYERS="$build/libbaton-layer.so" BATON_SLICE=2 \
     FAKE_CL='fail CreateProgramWithIL 2 -44'
+# A driver of OpenCL 1.2 with cl_khr_il_program.
+how=extension
+run "through the extension, without the layer" FAKE_CL="version 1.2"
+run "through the extension" FAKE_CL="version 1.2" OPENCL_LAYERS="$build/libbaton-layer.so" BATON_SLICE=1
+holds "each group is a piece, too" "s['pieces'] == 36 and s['unsliced'] == {}"
+how=anyway
 
 unset OCL_ICD_VENDORS
 POCL_DEVICES=basic timeout 900 "$program" "$module" >"$scratch/out" 2>&1

@@ -5,7 +5,7 @@
 #include "base/draft.h"
 #include "cuda_cpu/emit/emit.h"
 #include "fuzz.h"
-#include "ptx/graph.h"
+#include "ptx/flow_graph.h"
 #include "ptx/module.h"
 
 #include <stdlib.h>

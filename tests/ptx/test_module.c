@@ -1,6 +1,6 @@
 /* The reader of PTX: what it understands, and where it says why not. */
 #include "harness.h"
-#include "ptx/graph.h"
+#include "ptx/flow_graph.h"
 #include "ptx/module.h"
 
 #include <stdlib.h>

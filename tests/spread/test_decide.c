@@ -204,8 +204,8 @@ START_TEST(a_kernel_that_loses_by_a_split_is_as_fast_as_on_one_device)
             }
             /*
              * In the median it is one device's time, from the twentieth launch on; the loss is
-             * bounded: the first trials, then one in a
-             *                hundred, and as much again for what the noise makes look better than it is.
+             * bounded: the first trials, then one in a hundred, and as much again for what the
+             * noise makes look better than it is.
              */
             ck_assert_msg(late < LAUNCHES / 10, "ratio %g seed %u: %u late splits", ratios[r], (unsigned)seed,
                           late);

@@ -13,7 +13,7 @@
 #include "study/generator.h"
 #include "study/rank.h"
 #include "study/run/run_study.h"
-#include "study/run/worker.h"
+#include "study/run/study_worker.h"
 #include "study/stopping.h"
 
 static atomic_bool never;

@@ -156,7 +156,9 @@ static void relist(pid_t program)
         found[i] = listed[i] == program ? 0 : found[i];
 }
 
-/* What a thread waits for often tells enough; it is "0" for one that runs and one that has ended. */
+/*
+ * What a thread waits for often tells enough; it is "0" for one that runs and one that has ended.
+ */
 static bool sleeps(const struct thread *thread)
 {
     static const char *const waits[] = {"futex_", "do_epoll_wait", "ep_poll", "poll_schedule_timeout",

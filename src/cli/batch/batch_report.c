@@ -18,7 +18,7 @@ int batch_input_read(const struct cli_args *args, struct batch_input *ret_input)
         (result = cli_double(args, "margin", 0, 1000, &percent)))
         return result;
     if (cli_has(args, "margin") && !options.worst_case)
-        return cli_fail_usage(args, "--margin goes with --worst-case");
+        return cli_fail_usage(args, "--margin needs --worst-case");
     options.margin = percent / 100;
     input->method = batch_methods[method];
     result = cli_input_result(args, topology_read_file(args->positional[0], &input->topology, &error),

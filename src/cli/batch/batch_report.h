@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "cli/command.h"
+#include "cli/subcommand.h"
 #include "transfer/batch.h"
 
 /* The topology and the batch that a command names, read and resolved. */

@@ -427,7 +427,7 @@ static int run(const struct cli_args *args)
         (result = cli_double(args, "reduce", 1, 1e6, &runner->ratio)))
         goto out;
     if (cli_has(args, "reduce") && !runner->emulates) {
-        result = cli_fail_usage(args, "--reduce goes with --emulate");
+        result = cli_fail_usage(args, "--reduce needs --emulate");
         goto out;
     }
     runner->repeat = (size_t)repeat;

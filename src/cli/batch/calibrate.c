@@ -269,7 +269,7 @@ static int run(const struct cli_args *args)
     int result;
 
     if (!path)
-        return cli_fail_usage(args, "-o FILE says where the topology goes");
+        return cli_fail_usage(args, "expected -o FILE for the topology");
     it = calloc(1, sizeof *it);
     if (!it)
         return cli_fail_environment(args, -ENOMEM, "memory");

@@ -6,7 +6,7 @@
 #define CLI_BATCH_MACHINE_H
 
 #include "base/nsec.h"
-#include "cli/command.h"
+#include "cli/subcommand.h"
 #include "client/opencl.h"
 
 #define MACHINE_MAX_DEVICES 64

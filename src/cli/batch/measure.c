@@ -69,7 +69,7 @@ struct measure_start {
     struct batch_cores cores;
 };
 
-struct meter {
+struct copy_meter {
     const struct opencl *cl;
     struct measured_route *route;
     struct measure_start *start;
@@ -85,7 +85,7 @@ struct meter {
  * Copies the block in one command, as a batch does, or in pieces: libraries copy large and small
  * blocks by different methods.
  */
-static cl_int copy_block(const struct meter *meter)
+static cl_int copy_block(const struct copy_meter *meter)
 {
     const struct measured_route *route = meter->route;
     cl_int error = CL_SUCCESS;
@@ -107,7 +107,7 @@ static cl_int copy_block(const struct meter *meter)
  * After a block: counts a thread's first one, and answers whether the common window is still open.
  * A failed thread never delays the others.
  */
-static bool goes_on(struct meter *meter, baton_nsec now)
+static bool goes_on(struct copy_meter *meter, baton_nsec now)
 {
     struct measure_start *start = meter->start;
     bool more;
@@ -140,7 +140,7 @@ static baton_nsec time_without_core(void)
 
 static void *run_meter(void *argument)
 {
-    struct meter *meter = argument;
+    struct copy_meter *meter = argument;
     bool more;
     bool go;
     int core;
@@ -168,7 +168,7 @@ static void *run_meter(void *argument)
 }
 
 /* Blocks per nanosecond between two instants; the first and the last block count in part. */
-static double blocks_between(const struct meter *meter, baton_nsec begin, baton_nsec end)
+static double blocks_between(const struct copy_meter *meter, baton_nsec begin, baton_nsec end)
 {
     double blocks = 0;
 
@@ -184,7 +184,7 @@ static double blocks_between(const struct meter *meter, baton_nsec begin, baton_
     return blocks / (double)(end - begin);
 }
 
-static cl_int collect(const struct meter meters[], size_t n, baton_nsec begin, double ret_gbps[])
+static cl_int collect(const struct copy_meter meters[], size_t n, baton_nsec begin, double ret_gbps[])
 {
     for (size_t i = 0; i < n; i++) {
         if (meters[i].error)
@@ -202,7 +202,7 @@ static cl_int collect(const struct meter meters[], size_t n, baton_nsec begin, d
  * Runs all meters from one common start. False: some thread could not be created, and none has
  * measured.
  */
-static bool run_meters(struct meter meters[], size_t n, struct measure_start *start)
+static bool run_meters(struct copy_meter meters[], size_t n, struct measure_start *start)
 {
     size_t made = 0;
 
@@ -224,12 +224,13 @@ cl_int measure_together(const struct batch_machine *machine, struct measured_rou
                                   .changed = PTHREAD_COND_INITIALIZER,
                                   .state = START_WAIT,
                                   .missing = n};
-    struct meter *meters = calloc(n, sizeof *meters);
+    struct copy_meter *meters = calloc(n, sizeof *meters);
     cl_int error = meters ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
 
     batch_cores_init(&start.cores);
     for (size_t i = 0; i < n && !error; i++) {
-        meters[i] = (struct meter){.cl = machine->cl, .route = routes[i], .start = &start, .window = window};
+        meters[i] =
+            (struct copy_meter){.cl = machine->cl, .route = routes[i], .start = &start, .window = window};
         meters[i].stamps = calloc(MAX_STAMPS, sizeof *meters[i].stamps);
         error = meters[i].stamps ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
     }

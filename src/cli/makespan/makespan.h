@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "cli/command.h"
+#include "cli/subcommand.h"
 #include "makespan/kernel.h"
 #include "makespan/parts.h"
 #include "makespan/search/grid.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/draft.h"
-#include "cli/command.h"
+#include "cli/subcommand.h"
 #include "cli/measure/measure.h"
 #include "cli/measure/copies.h"
 #include "cli/measure/probes.h"

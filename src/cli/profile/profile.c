@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "cli/command.h"
+#include "cli/subcommand.h"
 #include "cli/profile/profile_run.h"
 #include "cli/profile/task.h"
 #include "client/program_name.h"

@@ -2,7 +2,7 @@
 #ifndef CLI_STUDY_H
 #define CLI_STUDY_H
 
-#include "cli/command.h"
+#include "cli/subcommand.h"
 #include "study/store/store.h"
 
 #define STUDY_DB_OPTION                                                                                      \

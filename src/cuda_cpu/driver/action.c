@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cuda_cpu/driver/event.h"
+#include "cuda_cpu/driver/event_page.h"
 #include "cuda_cpu/driver/memory.h"
 #include "cuda_cpu/driver/module.h"
 
@@ -13,17 +14,15 @@
  * The memory may have been freed since the call that named it, by another context or before a graph
  * was launched again.
  */
-static bool covers(const struct action_place *place, const struct action_copy *copy)
+static uint64_t bytes_of(const struct action_place *place, const struct action_copy *copy)
 {
-    return memory_covers(place->address, (copy->depth - 1) * place->slice_pitch +
-                                             (copy->height - 1) * place->row_pitch + copy->width);
+    return (copy->depth - 1) * place->slice_pitch + (copy->height - 1) * place->row_pitch + copy->width;
 }
 
-static CUresult run_copy(struct work *work)
+static CUresult copy_now(const struct action_copy *copy)
 {
-    const struct action_copy *copy = &((struct action *)work->data)->u.copy;
-
-    if (!covers(&copy->from, copy) || !covers(&copy->to, copy))
+    if (!memory_covers(copy->from.address, bytes_of(&copy->from, copy)) ||
+        !memory_takes(copy->to.address, bytes_of(&copy->to, copy)))
         return CUDA_ERROR_ILLEGAL_ADDRESS;
     for (uint64_t z = 0; z < copy->depth; z++)
         for (uint64_t y = 0; y < copy->height; y++) {
@@ -35,6 +34,16 @@ static CUresult run_copy(struct work *work)
             memmove(to, from, copy->width);
         }
     return CUDA_SUCCESS;
+}
+
+static CUresult run_copy(struct work *work)
+{
+    CUresult code;
+
+    memory_begin_use(MEMORY_COPIES);
+    code = copy_now(&((struct action *)work->data)->u.copy);
+    memory_end_use(MEMORY_COPIES);
+    return code;
 }
 
 static void set_row(const struct action_set *set, char *row)
@@ -53,17 +62,26 @@ static void set_row(const struct action_set *set, char *row)
 static CUresult run_set(struct work *work)
 {
     const struct action_set *set = &((struct action *)work->data)->u.set;
+    CUresult code = CUDA_ERROR_ILLEGAL_ADDRESS;
 
-    if (!memory_covers(set->address, (set->height - 1) * set->pitch + set->width * set->element))
-        return CUDA_ERROR_ILLEGAL_ADDRESS;
-    for (uint64_t y = 0; y < set->height; y++)
-        set_row(set, (char *)(uintptr_t)(set->address + y * set->pitch));
-    return CUDA_SUCCESS;
+    memory_begin_use(MEMORY_COPIES);
+    if (memory_takes(set->address, (set->height - 1) * set->pitch + set->width * set->element)) {
+        for (uint64_t y = 0; y < set->height; y++)
+            set_row(set, (char *)(uintptr_t)(set->address + y * set->pitch));
+        code = CUDA_SUCCESS;
+    }
+    memory_end_use(MEMORY_COPIES);
+    return code;
 }
 
 static CUresult run_launch(struct work *work)
 {
-    return function_run(&((struct action *)work->data)->u.launch, work->context);
+    CUresult code;
+
+    memory_begin_use(MEMORY_KERNELS);
+    code = function_run(&((struct action *)work->data)->u.launch, work->context);
+    memory_end_use(MEMORY_KERNELS);
+    return code;
 }
 
 /* The documentation: a host function is not called when its context has failed. */
@@ -99,14 +117,30 @@ static CUresult run_free(struct work *work)
 static CUresult run_write_value(struct work *work)
 {
     const struct action_value *value = &((struct action *)work->data)->u.value;
+    bool takes;
 
-    if (!memory_covers(value->address, value->wide ? 8 : 4))
-        return CUDA_ERROR_ILLEGAL_ADDRESS;
-    if (value->wide)
+    memory_begin_use(MEMORY_COPIES);
+    takes = memory_takes(value->address, value->wide ? 8 : 4);
+    if (takes && value->wide)
         atomic_store((_Atomic uint64_t *)(uintptr_t)value->address, value->value);
-    else
+    else if (takes)
         atomic_store((_Atomic uint32_t *)(uintptr_t)value->address, (uint32_t)value->value);
-    return CUDA_SUCCESS;
+    memory_end_use(MEMORY_COPIES);
+    return takes ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;
+}
+
+/* False: the word is gone. */
+static bool read_value(const struct action_value *value, uint64_t *ret_found)
+{
+    bool covers;
+
+    memory_begin_use(MEMORY_COPIES);
+    covers = memory_covers(value->address, value->wide ? 8 : 4);
+    if (covers)
+        *ret_found = value->wide ? atomic_load((_Atomic uint64_t *)(uintptr_t)value->address)
+                                 : atomic_load((_Atomic uint32_t *)(uintptr_t)value->address);
+    memory_end_use(MEMORY_COPIES);
+    return covers;
 }
 
 static bool is_met(struct work *work)
@@ -114,13 +148,10 @@ static bool is_met(struct work *work)
     const struct action_value *value = &((struct action *)work->data)->u.value;
     uint64_t mask = value->wide ? UINT64_MAX : UINT32_MAX, wanted = value->value & mask, found;
 
-    if (!memory_covers(value->address,
-                       value->wide ? 8 : 4)) { /* a word that is gone is waited for no longer */
+    if (!read_value(value, &found)) { /* a word that is gone is waited for no longer */
         atomic_store(&work->context->error, CUDA_ERROR_ILLEGAL_ADDRESS);
         return true;
     }
-    found = value->wide ? atomic_load((_Atomic uint64_t *)(uintptr_t)value->address)
-                        : atomic_load((_Atomic uint32_t *)(uintptr_t)value->address);
     switch (value->flags & 3) {
     case CU_STREAM_WAIT_VALUE_GEQ: /* cyclic: the difference is not negative */
         return value->wide ? (int64_t)(found - wanted) >= 0
@@ -132,6 +163,18 @@ static bool is_met(struct work *work)
     default:
         return (~(found | wanted) & mask) != 0;
     }
+}
+
+enum { LOOKS_BEFORE_DEATH = 256 }; /* looking for a dead process costs more than a look at a word */
+
+static bool is_published(struct work *work)
+{
+    struct action *action = work->data;
+    CUevent event = action->u.page.event;
+
+    return atomic_load(&work->context->ending) ||
+           event_page_is_complete(event->page, action->u.page.record,
+                                  ++action->u.page.looks % LOOKS_BEFORE_DEATH == 0);
 }
 
 static CUresult run_nothing(struct work *work)
@@ -163,6 +206,8 @@ static const struct {
     [ACTION_FREED] = {WORK_NONE, {"free", run_nothing, NULL, drop}},
     [ACTION_WRITE_VALUE] = {WORK_EXECUTION, {"write value", run_write_value, NULL, drop}},
     [ACTION_WAIT_VALUE] = {WORK_POLL, {"wait value", run_nothing, is_met, drop}},
+    [ACTION_AWAIT_PAGE] = {WORK_POLL, {"wait", run_nothing, is_published, drop}},
+    [ACTION_PUBLISH] = {WORK_NONE, {"record", run_nothing, NULL, drop}},
 };
 
 /* --- lifetime --- */
@@ -198,6 +243,10 @@ void action_unref(struct action *action)
     }
     if (action->kind == ACTION_RECORD || action->kind == ACTION_AWAIT)
         event_unref(action->u.event.event);
+    if (action->kind == ACTION_PUBLISH) /* also when the context is broken: the record is over */
+        event_page_complete(action->u.page.event->page, action->u.page.record);
+    if (action->kind == ACTION_PUBLISH || action->kind == ACTION_AWAIT_PAGE)
+        event_unref(action->u.page.event);
     if (action->kind == ACTION_ALLOCATED)
         memory_end_graph(action->u.memory.address, action->u.memory.id);
     free(action);

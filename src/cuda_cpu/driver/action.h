@@ -23,6 +23,8 @@ enum action_kind {
     ACTION_FREED,     /* in a graph: and ends */
     ACTION_WRITE_VALUE,
     ACTION_WAIT_VALUE,
+    ACTION_AWAIT_PAGE, /* a record of an event that processes share */
+    ACTION_PUBLISH,    /* such a record is complete */
 };
 
 /* One side of a copy, as bytes: rows of `width` bytes. */
@@ -87,6 +89,11 @@ struct action {
             uint64_t address, size, id;
         } memory; /* of a graph: the node that allocates owns it */
         struct action_value value;
+        struct {
+            CUevent event; /* a reference */
+            uint64_t record;
+            unsigned looks;
+        } page;
     } u;
 };
 

@@ -10,7 +10,7 @@
 #ifndef CUDA_CPU_DRIVER_CAPTURE_H
 #define CUDA_CPU_DRIVER_CAPTURE_H
 
-#include "cuda_cpu/driver/graph.h"
+#include "cuda_cpu/driver/cuda_graph.h"
 #include "cuda_cpu/driver/stream.h"
 
 struct capture {

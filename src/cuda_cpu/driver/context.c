@@ -57,6 +57,7 @@ static void context_empty(CUcontext context)
 {
     stream_free_all(context);
     event_end_all(context);
+    work_wait_last(&context->work);
     texture_end_all(context);
     array_end_all(context);
     link_end_all(context);

@@ -24,6 +24,7 @@ struct side {
     uint64_t address;
     CUarray array;
     size_t pitch, height;
+    bool is_target;
 };
 
 static struct side source_of(const CUDA_MEMCPY3D *copy)
@@ -36,7 +37,8 @@ static struct side source_of(const CUDA_MEMCPY3D *copy)
                                                                    : copy->srcDevice,
                          copy->srcArray,
                          copy->srcPitch,
-                         copy->srcHeight};
+                         copy->srcHeight,
+                         false};
 }
 
 static struct side target_of(const CUDA_MEMCPY3D *copy)
@@ -49,7 +51,8 @@ static struct side target_of(const CUDA_MEMCPY3D *copy)
                                                                    : copy->dstDevice,
                          copy->dstArray,
                          copy->dstPitch,
-                         copy->dstHeight};
+                         copy->dstHeight,
+                         true};
 }
 
 static bool fits(uint64_t offset, uint64_t n, uint64_t room)
@@ -105,7 +108,8 @@ static CUresult place_memory(const struct side *side, const CUDA_MEMCPY3D *copy,
         __builtin_add_overflow(side->address, first, &first))
         return CUDA_ERROR_INVALID_VALUE;
     *ret_place = (struct action_place){first, pitch, slice};
-    return memory_covers(first, last) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return (side->is_target ? memory_takes : memory_covers)(first, last) ? CUDA_SUCCESS
+                                                                         : CUDA_ERROR_INVALID_VALUE;
 }
 
 static CUresult place(const struct side *side, const CUDA_MEMCPY3D *copy, struct action_place *ret_place)
@@ -120,9 +124,7 @@ static CUresult place(const struct side *side, const CUDA_MEMCPY3D *copy, struct
             return CUDA_ERROR_INVALID_VALUE;
         return place_memory(side, copy, ret_place);
     case CU_MEMORYTYPE_HOST: /* not memory that the host cannot reach on a GPU */
-        if (memory_find(side->address, &block) &&
-            (block.kind == MEMORY_ARRAY || block.kind == MEMORY_DEVICE || block.kind == MEMORY_VARIABLE ||
-             block.kind == MEMORY_GRAPH))
+        if (memory_find(side->address, &block) && memory_is_device_only(&block))
             return CUDA_ERROR_INVALID_VALUE;
         return place_memory(side, copy, ret_place);
     case CU_MEMORYTYPE_UNIFIED:

@@ -49,6 +49,7 @@ struct CUctx_st {
     int cache_config, shared_config;
     _Atomic uint32_t peers;  /* bit n: device n's memory may be accessed */
     atomic_uint n_capturing; /* streams of it that capture */
+    atomic_uint n_attached;  /* cuCtxAttach without cuCtxDetach */
 };
 
 /* The one state of the driver API. */

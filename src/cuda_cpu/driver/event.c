@@ -1,24 +1,77 @@
 #include "cuda_cpu/driver/event.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "cuda_cpu/driver/capture.h"
 #include "cuda_abi/driver_calls.h"
+#include "cuda_cpu/driver/event_page.h"
 #include "cuda_cpu/driver/handles.h"
+#include "cuda_cpu/driver/share.h"
+
+/*
+ * With the event's lock held. An operation that waits for the latest record of whatever process:
+ * the one that is waiting for it already, or a new one.
+ */
+static struct work *latest_of_all(CUevent event)
+{
+    uint64_t latest = atomic_load(&event->page->submitted);
+    struct action *action;
+    struct work *work;
+
+    if (event_page_is_complete(event->page, latest, true))
+        return NULL;
+    if (event->record && event->awaited == latest)
+        return work_ref(event->record);
+    action = action_new(ACTION_AWAIT_PAGE);
+    if (!action)
+        return NULL;
+    action->u.page.event = event_ref(event);
+    action->u.page.record = latest;
+    work = action_work(action, &event->context->work);
+    if (!work || work_submit(work, NULL) < 0)
+        return work;
+    work_unref(event->record);
+    event->record = work_ref(work);
+    event->awaited = latest;
+    return work;
+}
 
 struct work *event_latest(CUevent event)
 {
     struct work *record;
 
     pthread_mutex_lock(&event->lock);
-    record = event->record ? work_ref(event->record) : NULL;
+    record = event->page ? latest_of_all(event) : event->record ? work_ref(event->record) : NULL;
     pthread_mutex_unlock(&event->lock);
     return record;
+}
+
+/* The end of the record becomes known to all processes. */
+static void publish(CUevent event, struct work *record)
+{
+    struct action *action = action_new(ACTION_PUBLISH);
+    struct work *work;
+
+    if (!action)
+        return;
+    action->u.page.event = event_ref(event);
+    action->u.page.record = event_page_submit(event->page);
+    work = action_work(action, &event->context->work);
+    if (work && work_after(work, record) == 0)
+        (void)work_submit(work, NULL);
+    work_unref(work);
 }
 
 void event_set_latest(CUevent event, struct work *record)
 {
     struct work *before;
+
+    if (event->page) {
+        if (record)
+            publish(event, record);
+        return;
+    }
 
     pthread_mutex_lock(&event->lock);
     before = event->record;
@@ -50,6 +103,10 @@ void event_unref(CUevent event)
     if (!event || atomic_fetch_sub(&event->refs, 1) != 1)
         return;
     work_unref(event->record);
+    if (event->page) {
+        event_page_unmap(event->page);
+        (void)close(event->file);
+    }
     pthread_mutex_destroy(&event->lock);
     free(event);
 }
@@ -210,30 +267,84 @@ CUresult event_await(CUevent event, struct stream *stream, bool external)
     return captured || code != CUDA_SUCCESS ? code : await_now(event, stream);
 }
 
-/* --- calls --- */
-
-DRIVER_EXPORT CUresult cuEventCreate(CUevent *ret_event, unsigned int flags)
+CUresult event_record_work(CUevent event, struct work *record)
 {
-    CUresult code = api_enter(__func__, API_CONTEXT);
-    CUevent event;
+    if (work_submit(record, NULL) < 0)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    pthread_mutex_lock(&capture_lock);
+    forget_capture(event);
+    pthread_mutex_unlock(&capture_lock);
+    event_set_latest(event, record);
+    return CUDA_SUCCESS;
+}
 
-    if (code != CUDA_SUCCESS)
-        return code;
-    if (!ret_event || flags > 7 || ((flags & CU_EVENT_INTERPROCESS) && !(flags & CU_EVENT_DISABLE_TIMING)))
-        return CUDA_ERROR_INVALID_VALUE;
-    if (flags & CU_EVENT_INTERPROCESS)
-        return CUDA_ERROR_NOT_SUPPORTED;
-    event = calloc(1, sizeof *event);
-    if (!event || !handle_put(event, HANDLE_EVENT, context_current())) {
+CUresult event_record_context(CUevent event, CUcontext context)
+{
+    struct action *action = action_new(ACTION_RECORD);
+    struct work *work = action ? action_work(action, &context->work) : NULL;
+    CUresult code = !work || work_after_context(work, &context->work) < 0 ? CUDA_ERROR_OUT_OF_MEMORY
+                                                                          : event_record_work(event, work);
+
+    work_unref(work);
+    return code;
+}
+
+CUresult event_await_context(CUevent event, CUcontext context)
+{
+    struct work *record = event_latest(event), *work = NULL;
+    struct action *action;
+    CUresult code = CUDA_SUCCESS;
+
+    if (record && !work_is_done(record)) {
+        action = action_new(ACTION_AWAIT);
+        work = action ? action_work(action, &context->work) : NULL;
+        if (!work || work_after(work, record) < 0 || work_gate_context(&context->work, work) < 0 ||
+            work_submit(work, NULL) < 0)
+            code = CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    work_unref(work);
+    work_unref(record);
+    return code;
+}
+
+CUresult event_new(unsigned flags, int file, CUevent *ret_event)
+{
+    CUevent event = calloc(1, sizeof *event);
+
+    if (event && file >= 0)
+        event->page = event_page_map(file);
+    if (!event || (file >= 0 && !event->page) || !handle_put(event, HANDLE_EVENT, context_current())) {
+        if (event)
+            event_page_unmap(event->page);
         free(event);
+        if (file >= 0)
+            (void)close(file);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     event->refs = 1;
     pthread_mutex_init(&event->lock, NULL);
     event->context = context_current();
     event->flags = flags;
+    event->file = file;
     *ret_event = event;
     return CUDA_SUCCESS;
+}
+
+/* --- calls --- */
+
+DRIVER_EXPORT CUresult cuEventCreate(CUevent *ret_event, unsigned int flags)
+{
+    CUresult code = api_enter(__func__, API_CONTEXT);
+    int file = -1;
+
+    if (code != CUDA_SUCCESS)
+        return code;
+    if (!ret_event || flags > 7 || ((flags & CU_EVENT_INTERPROCESS) && !(flags & CU_EVENT_DISABLE_TIMING)))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (flags & CU_EVENT_INTERPROCESS)
+        file = share_new(context_current()->work.device, EVENT_PAGE_BYTES);
+    return (flags & CU_EVENT_INTERPROCESS) && file < 0 ? CUDA_ERROR_OUT_OF_MEMORY
+                                                       : event_new(flags, file, ret_event);
 }
 
 DRIVER_EXPORT CUresult cuEventDestroy_v2(CUevent event)

@@ -1,7 +1,7 @@
 /* Calls about executable graphs. */
 #include "cuda_abi/driver_calls.h"
 #include "cuda_cpu/driver/capture.h"
-#include "cuda_cpu/driver/graph.h"
+#include "cuda_cpu/driver/cuda_graph.h"
 #include "cuda_cpu/driver/handles.h"
 #include "cuda_cpu/driver/node_actions.h"
 

@@ -1,5 +1,5 @@
 /* Calls that make graphs and ask about them. Nodes: node_api.c; executable graphs: exec_api.c. */
-#include "cuda_cpu/driver/graph.h"
+#include "cuda_cpu/driver/cuda_graph.h"
 
 #include "cuda_abi/driver_calls.h"
 #include "cuda_cpu/driver/handles.h"

@@ -98,8 +98,9 @@ CUresult graph_memory_launch(CUgraphExec exec)
         const struct exec_node *node = &exec->nodes[i];
         uint64_t address = node->action->u.memory.address;
 
-        if (node->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC && !is_freed(exec, address) &&
-            !memory_set_live(address, true))
+        /* What the graph frees itself is live only on the way: it counts as used at most. */
+        if (node->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC && !memory_set_live(address, true) &&
+            !is_freed(exec, address))
             return CUDA_ERROR_INVALID_VALUE;
         if (node->type == CU_GRAPH_NODE_TYPE_MEM_FREE)
             (void)memory_set_live(address, false);

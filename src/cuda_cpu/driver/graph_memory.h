@@ -7,7 +7,7 @@
 #ifndef CUDA_CPU_DRIVER_GRAPH_MEMORY_H
 #define CUDA_CPU_DRIVER_GRAPH_MEMORY_H
 
-#include "cuda_cpu/driver/graph.h"
+#include "cuda_cpu/driver/cuda_graph.h"
 #include "cuda_cpu/driver/stream.h"
 
 /* A stream-ordered allocation or free in a capturing stream. */

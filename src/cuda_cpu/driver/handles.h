@@ -25,6 +25,7 @@ enum handle_kind {
     HANDLE_TEXTURE,
     HANDLE_SURFACE,
     HANDLE_USER_OBJECT,
+    HANDLE_GREEN,
 };
 
 /* owner: the context that it ends with, or NULL. False: no memory. */

@@ -10,7 +10,7 @@
 #include "cuda_abi/driver_calls.h"
 #include "cuda_abi/legacy_calls.h"
 #include "cuda_cpu/driver/driver.h"
-#include "cuda_cpu/driver/graph.h"
+#include "cuda_cpu/driver/cuda_graph.h"
 #include "cuda_cpu/driver/handles.h"
 #include "cuda_cpu/driver/module.h"
 #include "cuda_cpu/launch.h"

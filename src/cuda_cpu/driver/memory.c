@@ -4,8 +4,13 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "cuda_abi/memory_abi.h"
+#include "cuda_cpu/driver/advice.h"
 #include "cuda_cpu/driver/arrival.h"
+
+enum { GRAPH_ATTRIBUTES = CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH + 1 };
 
 /* The one state of this module. */
 static struct {
@@ -15,7 +20,11 @@ static struct {
     size_t n, room;
     uint64_t last_id;
     size_t capacity, used[ARRIVAL_DEVICES];
-} memory = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    uint64_t graphs[ARRIVAL_DEVICES][GRAPH_ATTRIBUTES]; /* by CU_GRAPH_MEM_ATTR_* */
+    pthread_rwlock_t uses[2]; /* by enum memory_use: read by operations, written to stop them */
+} memory = {.lock = PTHREAD_MUTEX_INITIALIZER,
+            .uses = {PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP,
+                     PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP}};
 
 void memory_open(struct space *space, unsigned n_devices, size_t capacity)
 {
@@ -84,7 +93,49 @@ static struct memory_block *starting(uint64_t address)
 
 static bool of_space(enum memory_kind kind)
 {
-    return of_device(kind) || kind == MEMORY_HOST;
+    return of_device(kind) || kind == MEMORY_HOST || kind == MEMORY_IMPORTED;
+}
+
+/* Under the lock: memory of graphs has changed. */
+static void count_graphs(int device)
+{
+    uint64_t *of = memory.graphs[device];
+
+    of[CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT] = of[CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT] = 0;
+    for (size_t i = 0; i < memory.n; i++)
+        if (memory.blocks[i].kind == MEMORY_GRAPH && memory.blocks[i].device == device) {
+            of[CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT] += memory.blocks[i].size;
+            of[CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT] += memory.blocks[i].live ? memory.blocks[i].size : 0;
+        }
+    for (int most = CU_GRAPH_MEM_ATTR_USED_MEM_HIGH; most < GRAPH_ATTRIBUTES; most += 2)
+        if (of[most - 1] > of[most])
+            of[most] = of[most - 1];
+}
+
+uint64_t memory_of_graphs(int device, int attribute)
+{
+    uint64_t bytes;
+
+    pthread_mutex_lock(&memory.lock);
+    bytes = memory.graphs[device][attribute];
+    pthread_mutex_unlock(&memory.lock);
+    return bytes;
+}
+
+void memory_forget_most(int device, int attribute)
+{
+    pthread_mutex_lock(&memory.lock);
+    memory.graphs[device][attribute] = memory.graphs[device][attribute - 1];
+    pthread_mutex_unlock(&memory.lock);
+}
+
+/* Under the lock. */
+static void take_into_account(const struct memory_block *block, bool is_new)
+{
+    if (of_device(block->kind) && !block->borrowed)
+        memory.used[block->device] += is_new ? block->size : 0 - block->size;
+    if (block->kind == MEMORY_GRAPH)
+        count_graphs(block->device);
 }
 
 int memory_allocate(struct memory_block *request, uint64_t alignment)
@@ -98,9 +149,64 @@ int memory_allocate(struct memory_block *request, uint64_t alignment)
         result = MEMORY_FULL;
     if (result == 0 && (result = insert(request)) != 0)
         space_release(memory.space, request->address);
-    if (result == 0 && of_device(request->kind))
-        memory.used[request->device] += request->size;
+    if (result == 0)
+        take_into_account(request, true);
     pthread_mutex_unlock(&memory.lock);
+    return result;
+}
+
+int memory_import(struct memory_block *request, int file)
+{
+    int result = 0;
+
+    pthread_mutex_lock(&memory.lock);
+    if (space_import(memory.space, file, request->file_pages, request->file_offset, request->size,
+                     &request->address) < 0)
+        result = MEMORY_FULL;
+    if (result == 0 && (result = insert(request)) != 0)
+        space_release(memory.space, request->address);
+    pthread_mutex_unlock(&memory.lock);
+    return result;
+}
+
+bool memory_open_again(const void *context, uint64_t inode, uint64_t *ret_address)
+{
+    bool found = false;
+
+    pthread_mutex_lock(&memory.lock);
+    for (size_t i = 0; i < memory.n && !found; i++) {
+        struct memory_block *block = &memory.blocks[i];
+
+        found = block->kind == MEMORY_IMPORTED && block->context == context && block->inode == inode;
+        if (found) {
+            block->n_opens++;
+            *ret_address = block->address;
+        }
+    }
+    pthread_mutex_unlock(&memory.lock);
+    return found;
+}
+
+int memory_share(uint64_t address, const char *name, struct memory_block *ret_block)
+{
+    struct memory_block *block;
+    int result = MEMORY_UNKNOWN, file;
+
+    memory_stop(MEMORY_KERNELS);
+    pthread_mutex_lock(&memory.lock);
+    block = starting(address);
+    if (block && block->kind == MEMORY_DEVICE && !block->freeing && !block->borrowed)
+        result = 0;
+    if (result == 0 && !block->file) {
+        if (space_share(memory.space, address, name, &file, &block->file_pages, &block->file_offset) < 0)
+            result = MEMORY_FULL;
+        else
+            block->file = file + 1;
+    }
+    if (result == 0)
+        *ret_block = *block;
+    pthread_mutex_unlock(&memory.lock);
+    memory_go_on(MEMORY_KERNELS);
     return result;
 }
 
@@ -120,8 +226,11 @@ static void take_out(size_t at, struct memory_block *ret_block)
     *ret_block = memory.blocks[at];
     memmove(memory.blocks + at, memory.blocks + at + 1, (memory.n - at - 1) * sizeof *memory.blocks);
     memory.n--;
-    if (of_device(ret_block->kind))
-        memory.used[ret_block->device] -= ret_block->size;
+    take_into_account(ret_block, false);
+    if (ret_block->kind == MEMORY_MANAGED || ret_block->kind == MEMORY_MANAGED_VARIABLE)
+        advice_forget(ret_block->address, ret_block->size);
+    if (ret_block->file)
+        (void)close(ret_block->file - 1);
     if (of_space(ret_block->kind))
         space_release(memory.space, ret_block->address);
 }
@@ -140,6 +249,20 @@ int memory_remove(uint64_t address, unsigned kinds, struct memory_block *ret_blo
     }
     pthread_mutex_unlock(&memory.lock);
     return result;
+}
+
+bool memory_close(uint64_t address)
+{
+    struct memory_block *block, gone;
+    bool found;
+
+    pthread_mutex_lock(&memory.lock);
+    block = starting(address);
+    found = block && block->kind == MEMORY_IMPORTED;
+    if (found && --block->n_opens == 0)
+        take_out((size_t)(block - memory.blocks), &gone);
+    pthread_mutex_unlock(&memory.lock);
+    return found;
 }
 
 int memory_remove_id(uint64_t address, uint64_t id, struct memory_block *ret_block)
@@ -181,8 +304,10 @@ bool memory_set_live(uint64_t address, bool live)
     pthread_mutex_lock(&memory.lock);
     block = starting(address);
     changed = block && block->kind == MEMORY_GRAPH && block->live != live;
-    if (changed)
+    if (changed) {
         block->live = live;
+        count_graphs(block->device);
+    }
     pthread_mutex_unlock(&memory.lock);
     return changed;
 }
@@ -194,10 +319,12 @@ void memory_end_graph(uint64_t address, uint64_t id)
     pthread_mutex_lock(&memory.lock);
     block = starting(address);
     if (block && block->kind == MEMORY_GRAPH && block->id == id) {
-        if (block->live)
+        if (block->live) {
             block->kind = MEMORY_DEVICE;
-        else
+            count_graphs(block->device);
+        } else {
             take_out((size_t)(block - memory.blocks), &gone);
+        }
     }
     pthread_mutex_unlock(&memory.lock);
 }
@@ -234,32 +361,129 @@ static bool meets_space(uint64_t address, uint64_t size)
     return address < end && address + size > base;
 }
 
-bool memory_covers(uint64_t address, uint64_t size)
+/*
+ * Under the lock: how many bytes follow the address in its block, or in mapped blocks one behind
+ * the other that allow the access.
+ */
+static uint64_t reach(uint64_t address, unsigned access)
+{
+    size_t at = find_from(address);
+    uint64_t end = address;
+
+    if (at == memory.n || memory.blocks[at].address > address)
+        return 0;
+    if (memory.blocks[at].kind != MEMORY_MAPPED)
+        return memory.blocks[at].address + memory.blocks[at].size - address;
+    for (; at < memory.n; at++) {
+        const struct memory_block *block = &memory.blocks[at];
+
+        if (block->kind != MEMORY_MAPPED || (block->flags & access) != access ||
+            (end != address && block->address != end))
+            break;
+        end = block->address + block->size;
+    }
+    return end - address;
+}
+
+enum { ACCESS_READ = 1, ACCESS_WRITE = 2 };
+
+static bool allows(uint64_t address, uint64_t size, unsigned access)
 {
     bool covered;
-    size_t at;
 
     if (size == 0)
         return true;
     if (!address || address + size < address)
         return false;
     pthread_mutex_lock(&memory.lock);
-    at = find_from(address);
-    if (at < memory.n && memory.blocks[at].address <= address)
-        covered = address + size <= memory.blocks[at].address + memory.blocks[at].size ||
-                  !meets_space(address, size);
-    else
-        covered = !meets_space(address, size);
+    covered = size <= reach(address, access) || !meets_space(address, size);
     pthread_mutex_unlock(&memory.lock);
     return covered;
+}
+
+bool memory_covers(uint64_t address, uint64_t size)
+{
+    return allows(address, size, ACCESS_READ);
+}
+
+bool memory_takes(uint64_t address, uint64_t size)
+{
+    return allows(address, size, ACCESS_READ | ACCESS_WRITE);
 }
 
 bool memory_holds(uint64_t address, uint64_t size)
 {
     struct memory_block block;
+    bool held;
 
-    return memory_find(address, &block) && block.kind != MEMORY_ARRAY &&
-           size <= block.address + block.size - address;
+    if (!memory_find(address, &block) || block.kind == MEMORY_ARRAY)
+        return false;
+    pthread_mutex_lock(&memory.lock);
+    held = size <= reach(address, ACCESS_READ);
+    pthread_mutex_unlock(&memory.lock);
+    return held;
+}
+
+bool memory_is_device_only(const struct memory_block *block)
+{
+    switch (block->kind) {
+    case MEMORY_ARRAY:
+    case MEMORY_DEVICE:
+    case MEMORY_VARIABLE:
+    case MEMORY_GRAPH:
+    case MEMORY_IMPORTED:
+    case MEMORY_MAPPED:
+        return true;
+    default:
+        return false;
+    }
+}
+
+void memory_set_access(uint64_t address, unsigned flags)
+{
+    struct memory_block *block;
+
+    pthread_mutex_lock(&memory.lock);
+    block = starting(address);
+    if (block && block->kind == MEMORY_MAPPED)
+        block->flags = flags;
+    pthread_mutex_unlock(&memory.lock);
+}
+
+void memory_begin_use(enum memory_use use)
+{
+    (void)pthread_rwlock_rdlock(&memory.uses[use]);
+}
+
+void memory_end_use(enum memory_use use)
+{
+    (void)pthread_rwlock_unlock(&memory.uses[use]);
+}
+
+void memory_stop(enum memory_use use)
+{
+    if (use == MEMORY_KERNELS)
+        (void)pthread_rwlock_wrlock(&memory.uses[MEMORY_KERNELS]);
+    (void)pthread_rwlock_wrlock(&memory.uses[MEMORY_COPIES]);
+}
+
+void memory_go_on(enum memory_use use)
+{
+    (void)pthread_rwlock_unlock(&memory.uses[MEMORY_COPIES]);
+    if (use == MEMORY_KERNELS)
+        (void)pthread_rwlock_unlock(&memory.uses[MEMORY_KERNELS]);
+}
+
+bool memory_count(int device, uint64_t bytes, bool is_new)
+{
+    bool fits;
+
+    pthread_mutex_lock(&memory.lock);
+    fits = !is_new || bytes <= memory.capacity - memory.used[device];
+    if (fits)
+        memory.used[device] += is_new ? bytes : 0 - bytes;
+    pthread_mutex_unlock(&memory.lock);
+    return fits;
 }
 
 void memory_usage(int device, size_t *ret_used, size_t *ret_capacity)

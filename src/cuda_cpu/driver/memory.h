@@ -22,7 +22,9 @@ enum memory_kind {
     MEMORY_REGISTERED, /* cuMemHostRegister */
     MEMORY_VARIABLE,   /* a module's variable: freed with the module */
     MEMORY_MANAGED_VARIABLE,
-    MEMORY_GRAPH, /* of a node that allocates: there as long as the node, the program's while `live` */
+    MEMORY_GRAPH,    /* of a node that allocates: there as long as the node, the program's while `live` */
+    MEMORY_IMPORTED, /* cuIpcOpenMemHandle */
+    MEMORY_MAPPED,   /* cuMemMap: what it maps is in `physical`, what may be done with it in `flags` */
 };
 
 struct memory_block {
@@ -35,6 +37,12 @@ struct memory_block {
     uint64_t id;         /* never used again */
     bool freeing;        /* a stream frees it when it comes there: the program may not free it again */
     bool live;           /* MEMORY_GRAPH: allocated by a launch and not freed yet */
+    bool borrowed;       /* another process has allocated it: it is not counted here */
+    int file;            /* other processes may map it: a descriptor, which it owns, + 1. 0: none */
+    uint64_t file_pages, file_offset; /* the file's size, and where in it the block begins */
+    uint64_t inode;                   /* MEMORY_IMPORTED: of its file */
+    unsigned n_opens;                 /* MEMORY_IMPORTED: cuIpcCloseMemHandle is due so many times */
+    void *physical;                   /* MEMORY_MAPPED */
 };
 
 enum { MEMORY_FULL = 1, MEMORY_UNKNOWN, MEMORY_OVERLAPS };
@@ -78,16 +86,68 @@ void memory_remove_context(const void *context, unsigned kinds);
 bool memory_find(uint64_t address, struct memory_block *ret_block);
 
 /*
- * May a copy touch [address, address + size)? It may inside one block, and in the program's own
- * memory, which is all that is neither in a block nor in the space.
+ * May a copy read [address, address + size)? It may inside one block, in mapped blocks that follow
+ * each other, and in the program's own memory, which is all that is neither in a block nor in the
+ * space.
  */
 bool memory_covers(uint64_t address, uint64_t size);
+/* The same, for writing. */
+bool memory_takes(uint64_t address, uint64_t size);
 
-/* Does [address, address + size) lie within one block that a program may name by its address? */
+/*
+ * Does [address, address + size) lie within one block that a program may name by its address, or in
+ * mapped blocks that follow each other?
+ */
 bool memory_holds(uint64_t address, uint64_t size);
+/* Is it memory that the host cannot reach on a GPU? */
+bool memory_is_device_only(const struct memory_block *block);
+
+/* Sets what may be done with a mapped block (0, 1 read, 3 read and write); the caller maps. */
+void memory_set_access(uint64_t address, unsigned flags);
+
+/*
+ * Makes the block that begins at the address and is MEMORY_DEVICE one that other processes may map:
+ * its `file` is set then. Waits until no operation of this process runs. 0, MEMORY_UNKNOWN,
+ * MEMORY_FULL. name: of the file.
+ */
+int memory_share(uint64_t address, const char *name, struct memory_block *ret_block);
+/* Has the context opened that file already? Counts it once more. */
+bool memory_open_again(const void *context, uint64_t inode, uint64_t *ret_address);
+/* Closes it once; the last time it is gone. False: no imported memory begins there. */
+bool memory_close(uint64_t address);
+/*
+ * Enters memory of another process's file; what memory_remove takes out again. As memory_allocate.
+ */
+int memory_import(struct memory_block *request, int file);
+
+/*
+ * Operations of the machine hold memory in place while they access it. What changes the pages under
+ * them waits for the copies (memory_stop), or for kernels, too.
+ */
+enum memory_use { MEMORY_COPIES, MEMORY_KERNELS };
+void memory_begin_use(enum memory_use use);
+void memory_end_use(enum memory_use use);
+void memory_stop(enum memory_use use);
+void memory_go_on(enum memory_use use);
 
 /* pool_api.c: memory of a pool was freed; it counts no longer. */
 void pool_freed(const struct memory_block *block);
+/* ipc_api.c: 64 bytes for other processes about memory of a pool, and the memory that they name. */
+int pool_describe(uint64_t address, const struct memory_block *block, void *ret_data);
+int pool_open(const void *data, struct memory_block *request);
+
+/*
+ * Counts memory that has no address yet (cuMemCreate), or no longer counts it. False: the device
+ * has no such memory left.
+ */
+bool memory_count(int device, uint64_t bytes, bool is_new);
+
+/*
+ * Memory of graphs on the device, by CU_GRAPH_MEM_ATTR_*: what launches have allocated and what the
+ * nodes hold, now and at most. memory_forget_most: the most is what there is now.
+ */
+uint64_t memory_of_graphs(int device, int attribute);
+void memory_forget_most(int device, int attribute);
 
 /* Bytes in use of the device's memory, and all of them. */
 void memory_usage(int device, size_t *ret_used, size_t *ret_capacity);

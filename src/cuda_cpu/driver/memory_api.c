@@ -1,6 +1,7 @@
 /* The calls that allocate, free, register and describe memory. Pools: pool.c. */
 #include <stdlib.h>
 
+#include "cuda_cpu/driver/advice.h"
 #include "cuda_cpu/driver/capture.h"
 #include "cuda_abi/driver_calls.h"
 #include "cuda_cpu/driver/memory.h"
@@ -294,6 +295,10 @@ DRIVER_EXPORT CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, size_t size, C
     if (code != CUDA_SUCCESS)
         return code;
     action = action_new(ACTION_EMPTY); /* it only keeps its place in the stream */
+    if (!advice_note(ADVICE_PREFETCHED, address, size, location, true)) {
+        action_unref(action);
+        action = NULL;
+    }
     return action ? stream_do(stream, action, false) : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
@@ -321,7 +326,15 @@ DRIVER_EXPORT CUresult cuMemAdvise_v2(CUdeviceptr address, size_t size, int advi
         code = CUDA_ERROR_INVALID_VALUE;
     if (code == CUDA_SUCCESS && (advice == 3 || advice == 5) && !is_location(&location))
         code = CUDA_ERROR_INVALID_DEVICE;
-    return code;
+    if (code != CUDA_SUCCESS)
+        return code;
+    /* 1, 3 and 5 set, the number behind each takes it back. */
+    return advice_note(advice <= 2   ? ADVICE_READ_MOSTLY
+                       : advice <= 4 ? ADVICE_PREFERRED
+                                     : ADVICE_ACCESSED_BY,
+                       address, size, location, advice % 2)
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 DRIVER_EXPORT CUresult cuMemAdvise(CUdeviceptr address, size_t size, int advice, CUdevice device)

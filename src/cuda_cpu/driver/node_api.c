@@ -60,7 +60,8 @@ struct action *node_set_action(const CUDA_MEMSET_NODE_PARAMS *about, CUresult *r
     if (__builtin_mul_overflow(about->width, about->elementSize, &row) || about->dst % about->elementSize ||
         (about->height > 1 && about->pitch < row) ||
         __builtin_mul_overflow(about->pitch, about->height - 1, &bytes) ||
-        __builtin_add_overflow(bytes, row, &bytes) || !memory_holds(about->dst, bytes))
+        __builtin_add_overflow(bytes, row, &bytes) || !memory_holds(about->dst, bytes) ||
+        !memory_takes(about->dst, bytes))
         return NULL;
     action = action_new(ACTION_SET);
     *ret_code = action ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "cuda_abi/driver_calls.h"
-#include "cuda_cpu/driver/graph.h"
+#include "cuda_cpu/driver/cuda_graph.h"
 #include "cuda_cpu/driver/stream.h"
 
 DRIVER_EXPORT CUresult cuGraphAddNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *after,

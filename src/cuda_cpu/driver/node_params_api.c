@@ -1,6 +1,6 @@
 /* Reading and changing what a node does, in a graph and in an executable graph. */
 #include "cuda_abi/driver_calls.h"
-#include "cuda_cpu/driver/graph.h"
+#include "cuda_cpu/driver/cuda_graph.h"
 #include "cuda_cpu/driver/handles.h"
 #include "cuda_cpu/driver/module.h"
 #include "cuda_cpu/driver/node_actions.h"

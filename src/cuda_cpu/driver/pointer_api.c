@@ -34,8 +34,11 @@ static CUresult answer(int attribute, CUdeviceptr pointer, const struct memory_b
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
         *ret_answer = (struct pointer_answer){pointer, sizeof(void *)};
         return is_host(block) || managed ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+        *ret_answer =
+            (struct pointer_answer){block->kind == MEMORY_DEVICE && !block->pool && !block->borrowed, 4};
+        return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
         *ret_answer = (struct pointer_answer){0, 4};
         return CUDA_SUCCESS;
@@ -58,10 +61,10 @@ static CUresult answer(int attribute, CUdeviceptr pointer, const struct memory_b
         *ret_answer = (struct pointer_answer){1, 4};
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
-        *ret_answer = (struct pointer_answer){0, 8};
+        *ret_answer = (struct pointer_answer){block->kind == MEMORY_MAPPED, 8}; /* descriptors */
         return CUDA_SUCCESS;
-    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-        *ret_answer = (struct pointer_answer){3, 4}; /* read and write */
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: /* 3: read and write */
+        *ret_answer = (struct pointer_answer){block->kind == MEMORY_MAPPED ? block->flags : 3, 4};
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
         *ret_answer = (struct pointer_answer){(uintptr_t)block->pool, sizeof(void *)};

@@ -4,18 +4,23 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cuda_abi/driver_calls.h"
+#include "cuda_abi/memory_calls.h"
 #include "cuda_cpu/driver/capture.h"
 #include "cuda_cpu/driver/graph_memory.h"
 #include "cuda_cpu/driver/handles.h"
 #include "cuda_cpu/driver/memory.h"
+#include "cuda_cpu/driver/share.h"
 
 enum { ALIGNMENT = 512, N_ATTRIBUTES = CU_MEMPOOL_ATTR_USED_MEM_HIGH + 1 };
 
 struct CUmemPoolHandle_st {
     int device;
     bool is_default;
+    int handle_types;                  /* CU_MEM_HANDLE_TYPE_*: how its memory may be shared */
+    bool is_imported;                  /* of another process: gives no memory of its own */
     bool gone;                         /* the program has destroyed it: it ends with its last memory */
     size_t live;                       /* allocations that are not freed */
     uint64_t attributes[N_ATTRIBUTES]; /* by number; counters and settings */
@@ -94,6 +99,8 @@ static CUresult allocate(CUmemoryPool pool, size_t size, CUstream handle, CUdevi
         return code;
     if (!size || !ret_address)
         return CUDA_ERROR_INVALID_VALUE;
+    if (pool->is_imported)
+        return CUDA_ERROR_NOT_PERMITTED;
     if (stream_captures(stream))
         return graph_memory_capture(stream, pool->device, size, ret_address);
     block.context = stream->context;
@@ -160,6 +167,18 @@ DRIVER_EXPORT CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle)
 
 /* --- pools --- */
 
+static CUmemoryPool new_pool(int device)
+{
+    CUmemoryPool pool = calloc(1, sizeof *pool);
+
+    if (!pool || !handle_put(pool, HANDLE_POOL, NULL)) {
+        free(pool);
+        return NULL;
+    }
+    pool_init(pool, device);
+    return pool;
+}
+
 DRIVER_EXPORT CUresult cuMemPoolCreate(CUmemoryPool *ret_pool, const CUmemPoolProps *about)
 {
     CUresult code = api_enter(__func__, API_READY);
@@ -169,16 +188,14 @@ DRIVER_EXPORT CUresult cuMemPoolCreate(CUmemoryPool *ret_pool, const CUmemPoolPr
         return code;
     if (!ret_pool || !about || about->allocType != 1 || about->location.type != 1)
         return CUDA_ERROR_INVALID_VALUE;
-    if (about->handleTypes)
+    if (about->handleTypes & ~CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
         return CUDA_ERROR_NOT_SUPPORTED;
     if (about->location.id < 0 || (unsigned)about->location.id >= driver.n_devices)
         return CUDA_ERROR_INVALID_DEVICE;
-    pool = calloc(1, sizeof *pool);
-    if (!pool || !handle_put(pool, HANDLE_POOL, NULL)) {
-        free(pool);
+    pool = new_pool(about->location.id);
+    if (!pool)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    }
-    pool_init(pool, about->location.id);
+    pool->handle_types = about->handleTypes;
     *ret_pool = pool;
     return CUDA_SUCCESS;
 }
@@ -259,6 +276,36 @@ static CUresult check_pool(const char *name, CUmemoryPool pool)
     return handle_is(pool, HANDLE_POOL) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+/* --- the same, by location --- */
+
+static CUresult check_location(const CUmemLocation *location, int type)
+{
+    if (!location || location->type != CU_MEM_LOCATION_TYPE_DEVICE || type != CU_MEM_ALLOCATION_TYPE_PINNED)
+        return CUDA_ERROR_INVALID_VALUE;
+    return CUDA_SUCCESS;
+}
+
+DRIVER_EXPORT CUresult cuMemGetDefaultMemPool(CUmemoryPool *ret_pool, CUmemLocation *location, int type)
+{
+    CUresult code = check_location(location, type);
+
+    return code == CUDA_SUCCESS ? cuDeviceGetDefaultMemPool(ret_pool, location->id) : code;
+}
+
+DRIVER_EXPORT CUresult cuMemGetMemPool(CUmemoryPool *ret_pool, CUmemLocation *location, int type)
+{
+    CUresult code = check_location(location, type);
+
+    return code == CUDA_SUCCESS ? cuDeviceGetMemPool(ret_pool, location->id) : code;
+}
+
+DRIVER_EXPORT CUresult cuMemSetMemPool(CUmemLocation *location, int type, CUmemoryPool pool)
+{
+    CUresult code = check_location(location, type);
+
+    return code == CUDA_SUCCESS ? cuDeviceSetMemPool(location->id, pool) : code;
+}
+
 static bool is_flag(int attribute)
 {
     return attribute <= CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES;
@@ -318,6 +365,87 @@ DRIVER_EXPORT CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t least)
 {
     (void)least; /* nothing is kept */
     return check_pool(__func__, pool);
+}
+
+/* --- pools and their memory in other processes --- */
+
+/* The descriptor says which device the pool is of; its memory is exported pointer by pointer. */
+DRIVER_EXPORT CUresult cuMemPoolExportToShareableHandle(void *ret_shareable, CUmemoryPool pool, int type,
+                                                        unsigned long long flags)
+{
+    CUresult code = check_pool(__func__, pool);
+    int file, own;
+
+    if (code != CUDA_SUCCESS)
+        return code;
+    if (!ret_shareable || flags || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ||
+        !(pool->handle_types & type))
+        return CUDA_ERROR_INVALID_VALUE;
+    own = share_new(pool->device, 0);
+    file = own < 0 ? -1 : dup(own); /* a program may pass it to another one by exec */
+    if (own >= 0)
+        (void)close(own);
+    if (file < 0)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    memcpy(ret_shareable, &file, sizeof file);
+    return CUDA_SUCCESS;
+}
+
+DRIVER_EXPORT CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *ret_pool, void *shareable, int type,
+                                                          unsigned long long flags)
+{
+    CUresult code = api_enter(__func__, API_READY);
+    CUmemoryPool pool;
+    uint64_t size;
+    int device;
+
+    if (code != CUDA_SUCCESS)
+        return code;
+    if (!ret_pool || flags || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ||
+        !share_is((int)(intptr_t)shareable, &device, &size) || size != 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    pool = new_pool(device);
+    if (!pool)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    pool->is_imported = true;
+    *ret_pool = pool;
+    return CUDA_SUCCESS;
+}
+
+DRIVER_EXPORT CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData *ret_data, CUdeviceptr address)
+{
+    CUresult code = api_enter(__func__, API_CONTEXT);
+    struct memory_block block;
+    CUmemoryPool pool;
+
+    if (code != CUDA_SUCCESS)
+        return code;
+    if (!ret_data || !memory_find(address, &block) || block.address != address || !block.pool)
+        return CUDA_ERROR_INVALID_VALUE;
+    pool = block.pool;
+    if (!pool->handle_types)
+        return CUDA_ERROR_INVALID_VALUE;
+    memset(ret_data, 0, sizeof *ret_data);
+    return (CUresult)pool_describe(address, &block, ret_data);
+}
+
+/* The memory is freed as other memory of pools is. */
+DRIVER_EXPORT CUresult cuMemPoolImportPointer(CUdeviceptr *ret_address, CUmemoryPool pool,
+                                              CUmemPoolPtrExportData *data)
+{
+    CUresult code = check_pool(__func__, pool);
+    struct memory_block block = {.kind = MEMORY_DEVICE, .pool = pool};
+
+    if (code != CUDA_SUCCESS)
+        return code;
+    if (!ret_address || !data || !pool->is_imported)
+        return CUDA_ERROR_INVALID_VALUE;
+    code = (CUresult)pool_open(data, &block);
+    if (code != CUDA_SUCCESS)
+        return code;
+    count(pool, (int64_t)block.size);
+    *ret_address = block.address;
+    return CUDA_SUCCESS;
 }
 
 /* Every device may access the memory of every other. */

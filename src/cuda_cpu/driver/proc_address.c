@@ -81,9 +81,9 @@ DRIVER_EXPORT CUresult cuGetProcAddress(const char *name, void **ret_address, in
 }
 
 /*
- * What a statically linked runtime asks for at its first call, as seen from programs that were built
- * with CUDA 13: tables of functions that are not documented. It cannot work without them. Other
- * libraries ask for other tables and do without (NVRTC does).
+ * What a statically linked runtime asks for at its first call, as seen from programs that were
+ * built with CUDA 13: tables of functions that are not documented. It cannot work without them.
+ * Other libraries ask for other tables and do without (NVRTC does).
  */
 static const CUuuid runtime_tables[] = {
     {"\x6b\xd5\xfb\x6c\x5b\xf4\xe7\x4a\x89\x87\xd9\x39\x12\xfd\x9d\xf9"},

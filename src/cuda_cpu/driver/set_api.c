@@ -17,7 +17,8 @@ static CUresult set(const char *name, const struct action_set *asked, CUstream h
     if (__builtin_mul_overflow(asked->width, asked->element, &row) || asked->address % asked->element ||
         (asked->height > 1 && (asked->pitch < row || asked->pitch % asked->element)) ||
         __builtin_mul_overflow(asked->pitch, asked->height - 1, &bytes) ||
-        __builtin_add_overflow(bytes, row, &bytes) || !memory_holds(asked->address, bytes))
+        __builtin_add_overflow(bytes, row, &bytes) || !memory_holds(asked->address, bytes) ||
+        !memory_takes(asked->address, bytes))
         return CUDA_ERROR_INVALID_VALUE;
     action = action_new(ACTION_SET);
     if (!action)

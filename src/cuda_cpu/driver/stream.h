@@ -23,6 +23,7 @@ struct stream {
     struct list link;        /* all streams of the process; capture_lock */
     int synchronization;     /* cuStreamSetAttribute: how the host waits; a hint. 0: not set */
     pid_t thread;            /* whose default stream it is; 0: of none */
+    void *green;             /* capture_lock: a CUgreenCtx; NULL: of none */
     struct capture *capture; /* capture_lock; NULL: it does not capture */
     struct node_set *after;  /* capture_lock: what the next node depends on; owned */
 };

@@ -201,7 +201,7 @@ DRIVER_EXPORT CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext *ret_context
         return code;
     *ret_context = stream->context;
     if (ret_green)
-        *ret_green = NULL;
+        *ret_green = stream->green;
     return CUDA_SUCCESS;
 }
 

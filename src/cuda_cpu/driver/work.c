@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "cuda_cpu/driver/work_private.h"
@@ -55,6 +56,8 @@ void work_context_init(struct work_context *context, int device)
     context->error = CUDA_SUCCESS;
     context->legacy = NULL;
     context->n_open = 0;
+    context->ending = false;
+    context->gate = NULL;
     list_init(&context->streams);
 }
 
@@ -104,6 +107,39 @@ void work_stream_retire(struct work_stream *stream)
 
 /* --- the graph --- */
 
+static int add_edge(struct work *from, struct work *to);
+
+int work_after_context(struct work *work, struct work_context *context)
+{
+    int result;
+
+    pthread_mutex_lock(&work_machine.lock);
+    result = add_edge(context->gate, work);
+    list_for_each(at, &context->streams)
+    {
+        if (result == 0)
+            result = add_edge(list_entry(at, struct work_stream, link)->last, work);
+    }
+    pthread_mutex_unlock(&work_machine.lock);
+    return result;
+}
+
+int work_gate_context(struct work_context *context, struct work *gate)
+{
+    struct work *before;
+    int result;
+
+    pthread_mutex_lock(&work_machine.lock);
+    before = context->gate;
+    result = add_edge(before, gate);
+    if (result == 0)
+        context->gate = work_ref(gate);
+    pthread_mutex_unlock(&work_machine.lock);
+    if (result == 0)
+        work_unref(before);
+    return result;
+}
+
 /* Under the lock. */
 static int add_edge(struct work *from, struct work *to)
 {
@@ -137,6 +173,9 @@ int work_after(struct work *work, struct work *other)
 static int add_stream_order(struct work *work, struct work_stream *stream)
 {
     int result = add_edge(stream->last, work);
+
+    if (result == 0)
+        result = add_edge(stream->context->gate, work);
 
     if (stream->legacy) {
         list_for_each(at, &stream->context->streams)
@@ -324,6 +363,17 @@ CUresult work_wait_context(struct work_context *context)
         work_unref(last);
     }
     return (CUresult)atomic_load(&context->error);
+}
+
+void work_wait_last(struct work_context *context)
+{
+    const struct timespec moment = {.tv_nsec = 50000};
+
+    atomic_store(&context->ending, true);
+    while (atomic_load(&context->n_open))
+        nanosleep(&moment, NULL);
+    work_unref(context->gate);
+    context->gate = NULL;
 }
 
 CUresult work_query_stream(struct work_stream *stream)

@@ -49,7 +49,9 @@ struct work_context {
     _Atomic int error;   /* a CUresult; sticky once it is not CUDA_SUCCESS */
     struct list streams; /* work_stream::link: every stream, the default ones included */
     struct work_stream *legacy;
+    struct work *gate;  /* a reference: work_gate_context(); NULL: none */
     atomic_uint n_open; /* operations that are not done */
+    atomic_bool ending; /* what waits for other processes waits no longer */
 };
 
 struct work_stream {
@@ -131,6 +133,14 @@ void work_unref(struct work *work);
  */
 int work_after(struct work *work, struct work *other);
 
+/* Before submission: it waits for everything that was submitted to the context. 0 or -ENOMEM. */
+int work_after_context(struct work *work, struct work_context *context);
+/*
+ * What is submitted to streams of the context from now on waits for this operation, which waits for
+ * the one that was given before it. 0 or -ENOMEM. The gate is submitted by the caller, afterwards.
+ */
+int work_gate_context(struct work_context *context, struct work *gate);
+
 /*
  * Puts it at the end of the stream, behind what the stream's order asks for; stream NULL: of no
  * stream. 0, or -ENOMEM: then nothing was submitted, and the caller drops its reference as always.
@@ -149,6 +159,10 @@ bool work_is_done(const struct work *work);
  */
 CUresult work_wait_stream(struct work_stream *stream);
 CUresult work_wait_context(struct work_context *context);
+/*
+ * The context ends, and its streams are done: waits also for operations of no stream.
+ */
+void work_wait_last(struct work_context *context);
 /* CUDA_SUCCESS: done; CUDA_ERROR_NOT_READY. */
 CUresult work_query_stream(struct work_stream *stream);
 

@@ -23,6 +23,8 @@ void work_on_stop(void (*stop)(void *data), void *data)
     if (own_queue) {
         own_queue->stop = stop;
         own_queue->stop_data = data;
+        if (stop && atomic_load(&work_machine.stopping)) /* work_close() may have looked already */
+            stop(data);
     }
     pthread_mutex_unlock(&work_machine.lock);
 }

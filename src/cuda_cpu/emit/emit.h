@@ -2,7 +2,7 @@
  * PTX to C. The text of a unit uses the functions of src/cuda_cpu/device, which stand before it,
  * and names of its own making only: no name of the PTX text gets into it.
  *
- *   f3    routine 3 of the unit        v12   a variable of a routine: local memory or a parameter of a call
+ *   f3    routine 3 of the unit        v12   a variable of a routine, or of a call's parameters
  *   p12   a parameter of a function    r7_2  register 2 of the range that has id 7
  *   L9    the label at statement 9     G P   the image's variables, an entry's parameters
  *   R9    behind the barrier at 9      F S   the frame of a thread, the stage of its block

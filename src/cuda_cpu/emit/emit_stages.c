@@ -5,7 +5,7 @@
  * also holds the thread's local variables.
  */
 #include "cuda_cpu/emit/emit.h"
-#include "ptx/graph.h"
+#include "ptx/flow_graph.h"
 
 #include <errno.h>
 #include <inttypes.h>

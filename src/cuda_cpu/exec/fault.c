@@ -1,7 +1,8 @@
 /*
  * A kernel's faults. While a worker runs generated code, a SIGSEGV, SIGBUS, SIGILL or SIGFPE of its
  * thread ends the launch; every other one goes to the handler that the program had installed. The
- * handler leaves the kernel's stack for good by switching to the launching thread's.
+ * handler returns, but not to the kernel: to a function that leaves the kernel's stack for good by
+ * switching to the launching thread's. So a fault leaves no signal handler behind that never ended.
  */
 #include "cuda_cpu/exec/exec.h"
 #include "cuda_cpu/exec/fibre.h"
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <ucontext.h>
 
 enum { SIGNAL_STACK = 64 * 1024, N_SIGNALS = 4 };
 static const int signals[N_SIGNALS] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE};
@@ -99,6 +101,34 @@ static void pass_on(int number, siginfo_t *info, void *context)
     }
 }
 
+/*
+ * When the handler returns, the thread calls leave_kernel(worker), on the stack for signals, since
+ * the kernel's own may be used up. False: unknown processor; the caller leaves from the handler.
+ */
+static bool return_elsewhere(struct worker *worker, ucontext_t *context)
+{
+    uint64_t top = ((uint64_t)(uintptr_t)worker->signal_stack + SIGNAL_STACK) & ~UINT64_C(15);
+
+    if (!worker->signal_stack)
+        return false;
+#if defined(__x86_64__)
+    context->uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)leave_kernel;
+    context->uc_mcontext.gregs[REG_RDI] = (greg_t)(uintptr_t)worker;
+    context->uc_mcontext.gregs[REG_RSP] = (greg_t)(top - 8); /* as behind a call */
+    context->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)0x400;   /* the direction flag */
+    return true;
+#elif defined(__aarch64__)
+    context->uc_mcontext.pc = (uint64_t)(uintptr_t)leave_kernel;
+    context->uc_mcontext.regs[0] = (uint64_t)(uintptr_t)worker;
+    context->uc_mcontext.sp = top;
+    return true;
+#else
+    (void)context;
+    (void)top;
+    return false;
+#endif
+}
+
 static void handle(int number, siginfo_t *info, void *context)
 {
     struct worker *worker = running;
@@ -117,7 +147,9 @@ static void handle(int number, siginfo_t *info, void *context)
     }
     take_fault(worker, number, info);
     worker->in_library = 1;
-    leave_kernel(worker);
+    errno = saved;
+    if (!return_elsewhere(worker, context))
+        leave_kernel(worker);
 }
 
 /* Our handler, before whatever the program has installed since the last launch. */

@@ -66,18 +66,69 @@ __attribute__((format(printf, 2, 3))) static void append_format(struct text *tex
         append(text, piece, (size_t)n < sizeof piece ? (size_t)n : sizeof piece - 1);
 }
 
+/* The next argument, of 4 or 8 bytes, from *at, which moves on. */
+static uint64_t next_argument(struct device_thread *t, uint64_t *at, size_t size)
+{
+    uint64_t bits = 0;
+
+    *at = (*at + size - 1) / size * size;
+    if (!is_readable(t, *at, size))
+        exec_fail(t, CPU_ILLEGAL_ADDRESS, *at, 0, "printf reads its arguments at 0x%llx",
+                  (unsigned long long)*at);
+    memcpy(&bits, (const void *)(uintptr_t)*at, size);
+    *at += size;
+    return bits;
+}
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+/* One argument by its kind. `one` holds '%' and the flags, with room for the kind behind them. */
+static void convert_argument(struct device_thread *t, struct text *text, char *one, size_t flags, char kind,
+                             bool is_wide, uint64_t bits)
+{
+    size_t room = 4;
+    bool precise = memchr(one, '.', flags) != NULL;
+
+    if (kind == 's') {
+        const char *given = bits ? (const char *)(uintptr_t)bits : "(null)";
+        size_t length = bits ? text_length(t, bits, LONGEST) : 6;
+
+        (void)snprintf(one + flags, room, precise ? "s" : ".*s");
+        if (precise)
+            append_format(text, one, given);
+        else
+            append_format(text, one, (int)length, given);
+    } else if (strchr("fFeEgGaA", kind)) {
+        double value;
+
+        memcpy(&value, &bits, sizeof value);
+        (void)snprintf(one + flags, room, "%c", kind);
+        append_format(text, one, value);
+    } else if (kind == 'p') {
+        append_format(text, "%#llx", (unsigned long long)bits);
+    } else if (kind == 'c') {
+        (void)snprintf(one + flags, room, "c");
+        append_format(text, one, (int)bits);
+    } else if (kind != 'n') {
+        (void)snprintf(one + flags, room, "ll%c", kind);
+        if (strchr("di", kind))
+            append_format(text, one, is_wide ? (long long)bits : (long long)(int32_t)bits);
+        else
+            append_format(text, one, (unsigned long long)bits);
+    }
+}
+#pragma GCC diagnostic pop
+
 /*
  * One conversion, from `%` on; its length in the format. The argument comes from *at, which moves
  * on.
  */
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
 static size_t convert(struct device_thread *t, struct text *text, const char *format, size_t left,
                       uint64_t *at)
 {
     char one[LONGEST_SPECIFIER + 4];
     size_t n = 1;
-    size_t flags;
+    size_t flags, size;
     bool is_long;
     char kind;
 
@@ -101,49 +152,11 @@ static size_t convert(struct device_thread *t, struct text *text, const char *fo
         append(text, format, n);
         return n;
     }
-    {
-        size_t size = strchr("fFeEgGaAspn", kind) || is_long ? 8 : 4;
-        uint64_t bits = 0;
-
-        *at = (*at + size - 1) / size * size;
-        if (!is_readable(t, *at, size))
-            exec_fail(t, CPU_ILLEGAL_ADDRESS, *at, 0, "printf reads its arguments at 0x%llx",
-                      (unsigned long long)*at);
-        memcpy(&bits, (const void *)(uintptr_t)*at, size);
-        *at += size;
-        memcpy(one, format, flags);
-        if (kind == 's') {
-            size_t length = bits ? text_length(t, bits, LONGEST) : 6;
-
-            (void)snprintf(one + flags, sizeof one - flags, ".*s");
-            if (memchr(format, '.', flags))
-                (void)snprintf(one + flags, sizeof one - flags, "s");
-            if (memchr(format, '.', flags))
-                append_format(text, one, bits ? (const char *)(uintptr_t)bits : "(null)");
-            else
-                append_format(text, one, (int)length, bits ? (const char *)(uintptr_t)bits : "(null)");
-        } else if (strchr("fFeEgGaA", kind)) {
-            double value;
-
-            memcpy(&value, &bits, sizeof value);
-            (void)snprintf(one + flags, sizeof one - flags, "%c", kind);
-            append_format(text, one, value);
-        } else if (kind == 'p') {
-            append_format(text, "%#llx", (unsigned long long)bits);
-        } else if (kind == 'c') {
-            (void)snprintf(one + flags, sizeof one - flags, "c");
-            append_format(text, one, (int)bits);
-        } else if (kind != 'n') {
-            (void)snprintf(one + flags, sizeof one - flags, "ll%c", kind);
-            if (strchr("di", kind))
-                append_format(text, one, size == 8 ? (long long)bits : (long long)(int32_t)bits);
-            else
-                append_format(text, one, (unsigned long long)bits);
-        }
-    }
+    size = strchr("fFeEgGaAspn", kind) || is_long ? 8 : 4;
+    memcpy(one, format, flags);
+    convert_argument(t, text, one, flags, kind, size == 8, next_argument(t, at, size));
     return n;
 }
-#pragma GCC diagnostic pop
 
 static void deliver(struct device_thread *t, const struct text *text)
 {

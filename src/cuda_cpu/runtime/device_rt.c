@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "cuda_cpu/runtime/calls.h"
-#include "cuda_cpu/runtime/runtime.h"
+#include "cuda_cpu/runtime/cuda_runtime.h"
 
 #define DEVICE_CALL(call)                                                                                    \
     do {                                                                                                     \

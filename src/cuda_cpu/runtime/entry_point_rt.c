@@ -1,6 +1,6 @@
 /* The driver's functions by name, and the profiler's switches, which have nothing to switch. */
 #include "cuda_cpu/runtime/calls.h"
-#include "cuda_cpu/runtime/runtime.h"
+#include "cuda_cpu/runtime/cuda_runtime.h"
 
 static cudaError_t find(const char *name, void **ret_function, unsigned version, unsigned long long flags,
                         CUdriverProcAddressQueryResult *ret_status)

@@ -3,7 +3,7 @@
 
 #include "cuda_abi/legacy_calls.h"
 #include "cuda_cpu/runtime/calls.h"
-#include "cuda_cpu/runtime/runtime.h"
+#include "cuda_cpu/runtime/cuda_runtime.h"
 
 static CUcontext context_here(void)
 {

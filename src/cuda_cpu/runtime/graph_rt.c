@@ -2,7 +2,7 @@
 #include <stdint.h>
 
 #include "cuda_cpu/runtime/calls.h"
-#include "cuda_cpu/runtime/runtime.h"
+#include "cuda_cpu/runtime/cuda_runtime.h"
 
 RUNTIME_EXPORT cudaError_t cudaGraphCreate(cudaGraph_t *ret_graph, unsigned int flags)
 {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cuda_cpu/runtime/calls.h"
-#include "cuda_cpu/runtime/runtime.h"
+#include "cuda_cpu/runtime/cuda_runtime.h"
 
 /* What <<<grid, block, shared, stream>>> says, until the stub of the kernel asks for it. */
 struct configuration {

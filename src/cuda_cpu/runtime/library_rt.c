@@ -2,7 +2,7 @@
 #include <stdint.h>
 
 #include "cuda_cpu/runtime/calls.h"
-#include "cuda_cpu/runtime/runtime.h"
+#include "cuda_cpu/runtime/cuda_runtime.h"
 
 #define LIBRARY_CALL(name, driver, parameters, arguments)                                                    \
     RUNTIME_EXPORT cudaError_t name parameters                                                               \

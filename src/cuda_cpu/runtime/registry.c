@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "cuda_cpu/runtime/calls.h"
-#include "cuda_cpu/runtime/runtime.h"
+#include "cuda_cpu/runtime/cuda_runtime.h"
 
 struct registry_fatbin {
     void *handle; /* what the file holds: its address is the handle; first */

@@ -1,6 +1,6 @@
 /* Streams, events, captures. */
 #include "cuda_cpu/runtime/calls.h"
-#include "cuda_cpu/runtime/runtime.h"
+#include "cuda_cpu/runtime/cuda_runtime.h"
 
 RUNTIME_EXPORT cudaError_t cudaStreamCreate(cudaStream_t *ret_stream)
 {

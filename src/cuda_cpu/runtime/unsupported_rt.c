@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#include "cuda_cpu/runtime/runtime.h"
+#include "cuda_cpu/runtime/cuda_runtime.h"
 
 static cudaError_t refuse(const char *name, atomic_bool *said)
 {

@@ -79,6 +79,9 @@ void loop_run(struct loop *loop);
 
 void loop_done(struct loop *loop);
 
+/* What the server asks of its host, carried out by this loop. */
+struct server_host loop_host(struct loop *loop);
+
 /* Waits for these epoll events of a descriptor, too. */
 int loop_watch(struct loop *loop, int fd, uint32_t events, enum loop_source source, unsigned slot);
 

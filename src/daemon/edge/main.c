@@ -314,6 +314,7 @@ static int serve(struct loop *loop, struct files *files)
     log_say(LOG_LEVEL_INFO, "%s listens on %s, generation %u, profile %s", BATON_VERSION, loop->listener.path,
             loop->listener.generation, sched_profiles[loop->config.profile].name);
     say_what_is_not_enforced(&loop->config);
+    server_look(loop->server, clock_now()); /* a partition that is not there */
     loop_run(loop);
     return 0;
 }

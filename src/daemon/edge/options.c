@@ -186,6 +186,7 @@ int options_parse(int argc, char *argv[], struct daemon_options *ret_options)
     };
     struct daemon_options options = {.socket = "", .idle_exit_ms = -1};
     const char *socket = getenv("BATON_SOCKET");
+    int index = 0;
     int c;
 
     for (size_t i = 0; daemon_options[i].name; i++)
@@ -197,9 +198,15 @@ int options_parse(int argc, char *argv[], struct daemon_options *ret_options)
     /* the folder is gone: relative names fail when they are opened */
     if (!getcwd(options.folder, sizeof options.folder))
         (void)snprintf(options.folder, sizeof options.folder, ".");
-    while ((c = getopt_long(argc, argv, "", known, NULL)) != -1) {
-        int result = c == '?' ? reject_options() : take_option(&options, c);
+    while ((c = getopt_long(argc, argv, "", known, &index)) != -1) {
+        int result = c == '?' ? reject_options() : 0;
 
+        if (!result && optarg && strcmp(optarg, "--") == 0) {
+            log_say(LOG_LEVEL_ERROR, "option --%s needs a value; see --help", known[index].name);
+            result = 2;
+        }
+        if (!result)
+            result = take_option(&options, c);
         if (result)
             return result;
     }

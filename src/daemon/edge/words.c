@@ -26,7 +26,7 @@ static void reason(const struct server_report *report, char *ret_text, size_t si
         (void)snprintf(ret_text, size, "the planner took too long and was stopped");
         break;
     case REASON_USER:
-        (void)snprintf(ret_text, size, "it belongs to another user");
+        (void)snprintf(ret_text, size, "the task belongs to another user");
         break;
     case REASON_TARDY:
         (void)snprintf(ret_text, size,
@@ -84,11 +84,9 @@ enum log_level words_level(const struct server_report *report)
     return LOG_LEVEL_WARNING;
 }
 
-void words_report(const struct server_report *report, char *ret_text, size_t size)
+/* What a client did, or did not do; "" for any other report. */
+static void client_report(const struct server_report *report, char *ret_text, size_t size)
 {
-    char why[640];
-
-    ret_text[0] = 0;
     switch (report->kind) {
     case REPORT_BAD_FRAME:
         (void)snprintf(ret_text, size, "the client in slot %u sent an invalid message; it is disconnected",
@@ -99,7 +97,7 @@ void words_report(const struct server_report *report, char *ret_text, size_t siz
                        report->peer);
         break;
     case REPORT_OVERDUE:
-        (void)snprintf(ret_text, size, "the client in slot %u does not give way on engine %u", report->peer,
+        (void)snprintf(ret_text, size, "the client in slot %u does not yield engine %u", report->peer,
                        (unsigned)report->detail);
         break;
     case REPORT_REFUSED:
@@ -112,6 +110,18 @@ void words_report(const struct server_report *report, char *ret_text, size_t siz
                            "the process of slot %u cannot be watched; its GPU work is assumed to have ended",
                            report->peer);
         break;
+    default:
+        break;
+    }
+}
+
+void words_report(const struct server_report *report, char *ret_text, size_t size)
+{
+    char why[640];
+
+    ret_text[0] = 0;
+    client_report(report, ret_text, size);
+    switch (report->kind) {
     case REPORT_SETTLED:
         (void)snprintf(ret_text, size, "settled; clients of the predecessor declared %u engines busy",
                        (unsigned)report->detail);
@@ -136,7 +146,8 @@ void words_report(const struct server_report *report, char *ret_text, size_t siz
                        why);
         break;
     case REPORT_DIFFERS:
-        (void)snprintf(ret_text, size, "no bound of the plan is claimed: %s%s%s: planned %s, found %s",
+        (void)snprintf(ret_text, size, "no bound %s: %s%s%s: planned %s, found %s",
+                       report->detail ? "of the plan is claimed" : "can be claimed",
                        report->difference->field, report->difference->task[0] ? " of " : "",
                        report->difference->task, report->difference->planned, report->difference->found);
         break;
@@ -147,7 +158,7 @@ void words_report(const struct server_report *report, char *ret_text, size_t siz
         notice_line((enum notice)report->detail, report->other, report->more, why, sizeof why);
         (void)snprintf(ret_text, size, "%s: %s", report->name, why);
         break;
-    case REPORT_KINDS:
+    default:
         break;
     }
 }

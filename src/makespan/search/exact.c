@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "makespan/step.h"
+#include "makespan/warp_step.h"
 
 #define ENTERED_PER_CLOCK_CHECK 1024
 #define BOUND_BITS              16

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "makespan/search/bound.h"
-#include "makespan/step.h"
+#include "makespan/warp_step.h"
 
 #define STEPS_PER_CLOCK_CHECK 65536
 #define VALUES_PER_STEP       64 /* of a row, which vector instructions fill */

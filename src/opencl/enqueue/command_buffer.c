@@ -417,12 +417,15 @@ static cl_int CL_API_CALL enqueue(cl_uint n_queues, cl_command_queue *list, cl_c
 
 /* --- info --- */
 
+enum { COMMAND_BUFFER_CONTEXT = 0x1299 }; /* since version 0.9.2, which older headers do not have */
+
 static cl_int CL_API_CALL info(cl_command_buffer_khr handle, cl_command_buffer_info_khr name, size_t room,
                                void *ret_value, size_t *ret_size)
 {
     struct command_buffer *buffer = command_buffer_find(handle);
     cl_command_buffer_state_khr state;
     cl_uint one = 1, n_references;
+    cl_context context = NULL;
     cl_int code;
 
     if (!buffer)
@@ -444,6 +447,10 @@ static cl_int CL_API_CALL info(cl_command_buffer_khr handle, cl_command_buffer_i
     case CL_COMMAND_BUFFER_STATE_KHR:
         code = info_answer(&state, sizeof state, room, ret_value, ret_size);
         break;
+    case COMMAND_BUFFER_CONTEXT:
+        front.target.clGetCommandQueueInfo(buffer->queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
+        code = info_answer(&context, sizeof context, room, ret_value, ret_size);
+        break;
     case CL_COMMAND_BUFFER_PROPERTIES_ARRAY_KHR:
         code = info_answer(buffer->properties, buffer->n_properties * sizeof buffer->properties[0], room,
                            ret_value, ret_size);
@@ -455,7 +462,7 @@ static cl_int CL_API_CALL info(cl_command_buffer_khr handle, cl_command_buffer_i
     return code;
 }
 
-void (*command_buffer_function(const char *name))(void)
+void (*command_buffer_function(const char *name, bool properties))(void)
 {
     static const struct {
         const char *name;
@@ -472,5 +479,5 @@ void (*command_buffer_function(const char *name))(void)
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
         if (!strcmp(table[i].name, name))
             return table[i].function;
-    return command_buffer_recorder(name);
+    return command_buffer_recorder(name, properties);
 }

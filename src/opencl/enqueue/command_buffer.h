@@ -1,5 +1,5 @@
 /*
- * cl_khr_command_buffer 0.9.0, done here whatever the driver's own does: commands are recorded with
+ * cl_khr_command_buffer 0.9, done here whatever the driver's own does: commands are recorded with
  * everything that they need, kernels with their arguments, and an enqueue gives each to the layer's
  * own entry point. So every recorded command is scheduled like one that the program enqueues
  * itself: under a lease, cut or whole, on one GPU or several. The driver's command buffers are
@@ -52,9 +52,12 @@ struct command_buffer *command_buffer_find(cl_command_buffer_khr handle);
 void command_buffer_unref(struct command_buffer *buffer);
 void recorded_done(struct recorded *recorded);
 
-/* The functions of the extension by name; NULL: not one of them. */
-void (*command_buffer_function(const char *name))(void);
+/*
+ * The functions of the extension by name; NULL: not one of them. properties: with the list of
+ * properties that recording functions have from version 0.9.5 on.
+ */
+void (*command_buffer_function(const char *name, bool properties))(void);
 /* The recording ones among them. */
-void (*command_buffer_recorder(const char *name))(void);
+void (*command_buffer_recorder(const char *name, bool properties))(void);
 
 #endif

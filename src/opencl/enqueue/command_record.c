@@ -1,4 +1,8 @@
-/* Recording into a command buffer: the calls clCommand...KHR. */
+/*
+ * Recording into a command buffer: the calls clCommand...KHR. From version 0.9.5 of the extension
+ * on each of them has a list of properties behind the queue, as the launch has always had; no
+ * property is defined.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -334,25 +338,65 @@ static cl_int CL_API_CALL record_kernel(cl_command_buffer_khr handle, cl_command
     return code;
 }
 
-void (*command_buffer_recorder(const char *name))(void)
+/* --- the forms of version 0.9.5 --- */
+
+#define LIST(...) __VA_ARGS__
+/* params and arguments end with a comma. */
+#define WITH_PROPERTIES(name, params, arguments)                                                             \
+    static cl_int CL_API_CALL name##_with(cl_command_buffer_khr handle, cl_command_queue queue,              \
+                                          const cl_properties *properties, params POINTS)                    \
+    {                                                                                                        \
+        return properties && properties[0]                                                                   \
+                   ? CL_INVALID_VALUE                                                                        \
+                   : name(handle, queue, arguments n, points, ret_point, mutable_handle);                    \
+    }
+
+WITH_PROPERTIES(record_barrier, , )
+WITH_PROPERTIES(record_copy, LIST(cl_mem from, cl_mem to, size_t offset, size_t to_offset, size_t size, ),
+                LIST(from, to, offset, to_offset, size, ))
+WITH_PROPERTIES(record_copy_rect,
+                LIST(cl_mem from, cl_mem to, const size_t *origin, const size_t *to_origin,
+                     const size_t *region, size_t row, size_t slice, size_t to_row, size_t to_slice, ),
+                LIST(from, to, origin, to_origin, region, row, slice, to_row, to_slice, ))
+WITH_PROPERTIES(record_to_image,
+                LIST(cl_mem from, cl_mem image, size_t offset, const size_t *origin, const size_t *region, ),
+                LIST(from, image, offset, origin, region, ))
+WITH_PROPERTIES(record_copy_image,
+                LIST(cl_mem from, cl_mem to, const size_t *origin, const size_t *to_origin,
+                     const size_t *region, ),
+                LIST(from, to, origin, to_origin, region, ))
+WITH_PROPERTIES(record_to_buffer,
+                LIST(cl_mem image, cl_mem to, const size_t *origin, const size_t *region, size_t offset, ),
+                LIST(image, to, origin, region, offset, ))
+WITH_PROPERTIES(record_fill,
+                LIST(cl_mem mem, const void *pattern, size_t pattern_size, size_t offset, size_t size, ),
+                LIST(mem, pattern, pattern_size, offset, size, ))
+WITH_PROPERTIES(record_fill_image,
+                LIST(cl_mem image, const void *color, const size_t *origin, const size_t *region, ),
+                LIST(image, color, origin, region, ))
+
+void (*command_buffer_recorder(const char *name, bool properties))(void)
 {
+#define FORMS(function) (void (*)(void)) function, (void (*)(void))function##_with
     static const struct {
         const char *name;
-        void (*function)(void);
+        void (*without)(void);
+        void (*with)(void);
     } table[] = {
-        {"clCommandBarrierWithWaitListKHR", (void (*)(void))record_barrier},
-        {"clCommandCopyBufferKHR", (void (*)(void))record_copy},
-        {"clCommandCopyBufferRectKHR", (void (*)(void))record_copy_rect},
-        {"clCommandCopyBufferToImageKHR", (void (*)(void))record_to_image},
-        {"clCommandCopyImageKHR", (void (*)(void))record_copy_image},
-        {"clCommandCopyImageToBufferKHR", (void (*)(void))record_to_buffer},
-        {"clCommandFillBufferKHR", (void (*)(void))record_fill},
-        {"clCommandFillImageKHR", (void (*)(void))record_fill_image},
-        {"clCommandNDRangeKernelKHR", (void (*)(void))record_kernel},
+        {"clCommandBarrierWithWaitListKHR", FORMS(record_barrier)},
+        {"clCommandCopyBufferKHR", FORMS(record_copy)},
+        {"clCommandCopyBufferRectKHR", FORMS(record_copy_rect)},
+        {"clCommandCopyBufferToImageKHR", FORMS(record_to_image)},
+        {"clCommandCopyImageKHR", FORMS(record_copy_image)},
+        {"clCommandCopyImageToBufferKHR", FORMS(record_to_buffer)},
+        {"clCommandFillBufferKHR", FORMS(record_fill)},
+        {"clCommandFillImageKHR", FORMS(record_fill_image)},
+        {"clCommandNDRangeKernelKHR", (void (*)(void))record_kernel, (void (*)(void))record_kernel},
     };
+#undef FORMS
 
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
         if (!strcmp(table[i].name, name))
-            return table[i].function;
+            return properties ? table[i].with : table[i].without;
     return NULL;
 }

@@ -41,15 +41,6 @@ size_t launch_groups(const struct command_launch *launch)
     return n;
 }
 
-size_t launch_items(const struct command_launch *launch)
-{
-    size_t n = 1;
-
-    for (cl_uint d = 0; d < launch->dim && d < 3; d++)
-        n *= launch->global[d];
-    return n;
-}
-
 /*
  * A local size for a kernel that cannot see it: the largest divisor of the width that is not too
  * large.
@@ -86,6 +77,12 @@ bool launch_geometry(const struct command_launch *launch, const struct translate
     return true;
 }
 
+/* False: whatever its shape, the launch has no wide rows (opencl/quirks/variant.h). */
+static bool may_be_wide(const struct opencl_command *command)
+{
+    return launch_items(&command->u.launch) >= VARIANT_WIDE_GRID;
+}
+
 /*
  * As launch_geometry(), of a kernel that always runs rewritten. False: this launch goes as the
  * program made it.
@@ -98,7 +95,7 @@ static bool rewritten_geometry(const struct opencl_command *command, struct laun
 
     if (!about || !kind_of(command)->cut_by_time || !launch_geometry(launch, about, ret_cut))
         return false;
-    ret_cut->variants = program_variants(kernel->program, about);
+    ret_cut->variants = may_be_wide(command) ? program_variants(kernel->program, about) : NULL;
     return true;
 }
 
@@ -118,7 +115,7 @@ bool launch_direct(const struct opencl_command *draft)
 
     if (!kind_of(draft)->cut_by_time || atomic_load(&kernel->slice_state) == LAUNCH_WHOLE)
         return true;
-    if (!stays_compiled(draft))
+    if (may_be_wide(draft) && !stays_compiled(draft))
         return false;
     if (!draft->base.policy.slicing)
         return true;
@@ -248,7 +245,7 @@ bool launch_give_rewritten(const struct opencl_command *command, cl_uint n, cons
     if (!own)
         return false;
     code = give_as_one(command, own->handle, &cut, global, n, waits, event);
-    if (code == CL_SUCCESS)
+    if (code == CL_SUCCESS && cut.variants)
         variant_ran(cut.variants, device, &cut.shape, cut.shape.n_groups);
     kernel_give_back(kernel, true, own);
     return code == CL_SUCCESS;

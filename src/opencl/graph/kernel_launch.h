@@ -13,7 +13,14 @@
 /* Work-groups of a launch with a given local size; 0: the driver chooses it. */
 size_t launch_groups(const struct command_launch *launch);
 
-size_t launch_items(const struct command_launch *launch);
+static inline size_t launch_items(const struct command_launch *launch)
+{
+    size_t n = 1;
+
+    for (cl_uint d = 0; d < launch->dim && d < 3; d++)
+        n *= launch->global[d];
+    return n;
+}
 
 /*
  * May this launch go to the driver at once and whole? False: a worker decides, maybe with pieces.

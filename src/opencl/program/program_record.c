@@ -174,10 +174,41 @@ static void forget_source(struct program_record *record)
     not_from_source(record, "a constant that cannot be kept");
 }
 
+typedef cl_program(CL_API_CALL *il_function)(cl_context, const void *, size_t, cl_int *);
+
+/*
+ * The driver's function: that of cl_khr_il_program before OpenCL 2.1, which made it part of the
+ * API.
+ */
+static il_function il_function_of(cl_context context)
+{
+    static const char name[] = "clCreateProgramWithILKHR";
+    cl_platform_id platform = NULL;
+    cl_device_id devices[64];
+    char text[256] = ""; /* an answer that does not fit is none */
+    unsigned major = 0, minor = 0;
+    void *extension = NULL;
+
+    if (front.target.clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof devices, devices, NULL) ==
+            CL_SUCCESS &&
+        front.target.clGetDeviceInfo(devices[0], CL_DEVICE_VERSION, sizeof text - 1, text, NULL) ==
+            CL_SUCCESS &&
+        sscanf(text, "OpenCL %u.%u", &major, &minor) == 2 && (major < 2 || (major == 2 && minor == 0)) &&
+        front.target.clGetDeviceInfo(devices[0], CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL) ==
+            CL_SUCCESS)
+        extension = front.target.clGetExtensionFunctionAddressForPlatform(platform, name);
+    return extension ? (il_function)(uintptr_t)extension : front.target.clCreateProgramWithIL;
+}
+
+cl_program program_from_il(cl_context context, const void *il, size_t length, cl_int *ret_code)
+{
+    return il_function_of(context)(context, il, length, ret_code);
+}
+
 CL_API_ENTRY cl_program CL_API_CALL entry_clCreateProgramWithIL(cl_context context, const void *il,
                                                                 size_t length, cl_int *ret_code)
 {
-    cl_program handle = front.target.clCreateProgramWithIL(context, il, length, ret_code);
+    cl_program handle = program_from_il(context, il, length, ret_code);
     struct program_record *record = note(handle, context);
 
     if (!record)

@@ -19,6 +19,9 @@ void program_unref(struct program_record *program);
 /* A kernel of it exists: begin to make the twin, if pieces are wanted. Never blocks. */
 void program_wanted(struct program_record *program);
 
+/* A program of the driver from SPIR-V, whichever of its two functions the driver has. */
+cl_program program_from_il(cl_context context, const void *il, size_t length, cl_int *ret_code);
+
 /* Waits until the instant for the twin: true when it is built, or will not be. */
 bool program_decided(struct program_record *program, baton_nsec until_at);
 

@@ -106,7 +106,7 @@ cl_program twin_create(cl_context context, const char *text, size_t length)
     static const uint32_t magic = 0x07230203; /* of a SPIR-V module; the rewritten one is in our byte order */
 
     if (length >= sizeof magic && !memcmp(text, &magic, sizeof magic))
-        return front.target.clCreateProgramWithIL(context, text, length, NULL);
+        return program_from_il(context, text, length, NULL);
     return front.target.clCreateProgramWithSource(context, 1, &text, &length, NULL);
 }
 

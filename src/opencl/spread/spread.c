@@ -50,15 +50,12 @@ static void note_missing(struct device_record *home)
     (void)session_notice(session, NOTICE_FEWER_GPUS, "", detail);
 }
 
-bool spread_possible(struct device_record *device)
+unsigned spread_count_helpers(struct device_record *device)
 {
-    int helpers = atomic_load_explicit(&device->n_helpers, memory_order_relaxed);
+    unsigned helpers = device_count_helpers(device);
 
-    if (helpers < 0) {
-        helpers = (int)device_count_helpers(device);
-        note_missing(device);
-    }
-    return helpers > 0 || atomic_load_explicit(&front.spread.n_buffers, memory_order_acquire) > 0;
+    note_missing(device);
+    return helpers;
 }
 
 bool spread_enabled(void)
@@ -298,7 +295,9 @@ enum { SAVED_MAX = 256 }; /* buffers of one job */
 
 enum { CONTEXT_DEVICES = 64 };
 
-/* A queue of ours at the program's own device, which the caller releases. False: none can be had. */
+/*
+ * A queue of ours at the program's own device, which the caller releases. False: none can be had.
+ */
 static bool open_home(cl_context context, struct queue_record *ret_queue)
 {
     cl_device_id devices[CONTEXT_DEVICES];

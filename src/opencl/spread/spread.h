@@ -20,16 +20,27 @@
 
 #include "opencl/graph/opencl_command.h"
 #include "engine/engine.h"
+#include "opencl/layer.h"
 #include "opencl/objects.h"
 
 struct spread_program;
+
+/* How many devices could help this one; counts them, and tells the user about those that cannot. */
+unsigned spread_count_helpers(struct device_record *device);
 
 /*
  * Could a command of this device concern another one: is there one that could help it, or memory
  * that was ever shared? Asked once per command; where the answer is no, nothing else here need be
  * asked.
  */
-bool spread_possible(struct device_record *device);
+static inline bool spread_possible(struct device_record *device)
+{
+    int helpers = atomic_load_explicit(&device->n_helpers, memory_order_relaxed);
+
+    if (helpers < 0)
+        helpers = (int)spread_count_helpers(device);
+    return helpers > 0 || atomic_load_explicit(&front.spread.n_buffers, memory_order_acquire) > 0;
+}
 
 /* May kernels of this process run on more than one device (--gpus, the plan)? */
 bool spread_enabled(void);

@@ -179,7 +179,7 @@ static void write_kernels(const struct chapter *chapter, struct page *page)
         page_table_end(page);
         page_note(
             page,
-            "A run is what a program did on the engine without a pause; a kernel that gave way has several.");
+            "A run is what a program did on the engine without a pause; a kernel that yielded has several.");
     }
     free(kernels);
 }

@@ -5,7 +5,7 @@
 #ifndef STUDY_RUN_MESSAGES_H
 #define STUDY_RUN_MESSAGES_H
 
-#include "study/run/worker.h"
+#include "study/run/study_worker.h"
 
 enum run_message_tag {
     MESSAGE_READY,  /* to rank 0: requests a unit */

@@ -83,6 +83,10 @@ bool macro_expand(struct preprocessor *pp, struct token **at);
 
 /* The tokens of one line, fully expanded; stops at the first that begins a line. */
 struct token *macro_expand_line(struct preprocessor *pp, struct token *line);
+/* A copy of the token alone, counted: macros that expand without bounds are refused. */
+struct token *macro_copy_token(struct preprocessor *pp, const struct token *from);
+/* The rest of the line, cut off from the tokens behind it; NULL: nothing is left of the line. */
+struct token *macro_cut_line(struct token *from);
 
 /* condition.c: the value of an #if line (its tokens, before expansion). */
 bool condition_holds(struct preprocessor *pp, struct token *line, uint32_t at_line);

@@ -1,4 +1,4 @@
-#include "cuda_cpu/driver/graph.h"
+#include "cuda_cpu/driver/cuda_graph.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "study/run/worker.h"
+#include "study/run/study_worker.h"
 
 #include <errno.h>
 #include <math.h>

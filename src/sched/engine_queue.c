@@ -30,8 +30,7 @@ static bool reserves(const struct sched_core *core, lane_id lane)
     return core->profile->reserve || core->lanes[lane].batch;
 }
 
-/* Does lane a stand before lane b in engine queues? */
-static bool lane_before(const struct sched_core *core, lane_id a, lane_id b)
+bool engine_lane_before(const struct sched_core *core, lane_id a, lane_id b)
 {
     if (core->profile->by_priority) {
         const struct job *x = &core->jobs[job_of(core, a)];
@@ -51,7 +50,7 @@ static void queue_insert(struct sched_core *core, engine_id id, lane_id lane)
     struct engine *engine = &core->engines[id];
     size_t i = engine->n;
 
-    while (i > 0 && lane_before(core, lane, engine->queue[i - 1])) {
+    while (i > 0 && engine_lane_before(core, lane, engine->queue[i - 1])) {
         engine->queue[i] = engine->queue[i - 1];
         i--;
     }
@@ -206,7 +205,7 @@ static void dispatch(struct sched_core *core, const struct engine_set *freed)
 
             if (!engine_free_now(engine) || engine->at >= engine->n)
                 continue;
-            if (best == NO_LANE || lane_before(core, engine->queue[engine->at], best)) {
+            if (best == NO_LANE || engine_lane_before(core, engine->queue[engine->at], best)) {
                 best = engine->queue[engine->at];
                 from = e;
             }
@@ -308,7 +307,7 @@ static bool may_go_on(const struct sched_core *core, lane_id id)
     {
         const struct engine *engine = &core->engines[e];
 
-        if (engine->blocked || (engine->n && lane_before(core, engine->queue[0], id)))
+        if (engine->blocked || (engine->n && engine_lane_before(core, engine->queue[0], id)))
             return false;
     }
     return true;
@@ -427,77 +426,5 @@ void engine_emit_grants(struct sched_core *core)
                 decision->gpu = sched_engine_gpu(core, e);
             }
         }
-    }
-}
-
-/*
- * Q6: an equal waits. A holder that always has more work never releases its engines by itself, so
- * it takes turns with the equal. Where the order is arrival, the waiting request came before any
- * request that the holder makes next.
- */
-static bool claims_turn(const struct sched_core *core, lane_id waiter, lane_id holder)
-{
-    return !core->profile->by_priority ||
-           rank_compare(&core->jobs[job_of(core, holder)], &core->jobs[job_of(core, waiter)]) >= 0;
-}
-
-/*
- * Must the holder give way at the next border? Yes to a lane above it (Q2), and to an equal that it
- * is a turn ahead of (Q6).
- */
-static bool claims_border(const struct sched_core *core, lane_id waiter, lane_id holder)
-{
-    const struct job *x = &core->jobs[job_of(core, waiter)];
-    const struct job *y = &core->jobs[job_of(core, holder)];
-
-    if (!share_equals(core, x, y))
-        return lane_before(core, waiter, holder);
-    return x->client != y->client && share_ahead(&core->lanes[holder], &core->lanes[waiter]) >= SCHED_TURN_NS;
-}
-
-/*
- * What the holder must be told about the head of the queue, and has not been told since its grant.
- */
-static bool call_for(const struct sched_core *core, const struct engine *engine, enum sched_action *ret_call)
-{
-    const struct lane *lane = &core->lanes[engine->holder];
-
-    if (core->jobs[job_of(core, engine->holder)].dead || lane->yielding || lane->batch)
-        return false;
-    /*
-     * Where engines are FIFO and every piece is a request of its own, the waiting lane comes before
-     * the holder's next piece.
-     */
-    if (core->profile->reserve ||
-        (core->profile->pieces && claims_border(core, engine->queue[0], engine->holder))) {
-        *ret_call = SCHED_YIELD;
-        return true;
-    }
-    *ret_call = SCHED_TURN;
-    return !lane->turned && claims_turn(core, engine->queue[0], engine->holder);
-}
-
-/*
- * Q2: if the head of its queue outranks the holder of a touched engine, the holder is asked to
- * yield, once per grant. Q6 likewise.
- */
-void engine_emit_calls(struct sched_core *core)
-{
-    engine_set_each(core, &core->touched, e)
-    {
-        const struct engine *engine = &core->engines[e];
-        struct sched_decision *decision;
-        enum sched_action call;
-        struct lane *lane;
-
-        if (engine->holder == NO_LANE || engine->n == 0 || !call_for(core, engine, &call))
-            continue;
-        lane = &core->lanes[engine->holder];
-        lane->turned = true; /* a lane that gives way at a border needs no turn */
-        lane->yielding |= call == SCHED_YIELD;
-        decision = core_decide(core, call, job_of(core, engine->holder));
-        decision->lane = engine->holder % core->config.lanes;
-        decision->engine = e;
-        decision->as = job_of(core, engine->queue[0]);
     }
 }

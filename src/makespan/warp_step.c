@@ -1,4 +1,4 @@
-#include "makespan/step.h"
+#include "makespan/warp_step.h"
 
 #include <string.h>
 

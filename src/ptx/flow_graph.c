@@ -1,4 +1,4 @@
-#include "ptx/graph.h"
+#include "ptx/flow_graph.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 #include "cuda_cpu/runtime/calls.h"
-#include "cuda_cpu/runtime/runtime.h"
+#include "cuda_cpu/runtime/cuda_runtime.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

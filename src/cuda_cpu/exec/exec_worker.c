@@ -300,10 +300,19 @@ static enum cpu_status prepare(struct worker *worker, uint64_t resident)
     return CPU_OK;
 }
 
-static void set_running(struct worker *worker, bool is_running)
+/* From here on worker_abort() sends a signal. False: it was called before; nothing may begin. */
+static bool begin_running(struct worker *worker)
 {
     (void)pthread_mutex_lock(&worker->lock);
-    worker->is_running = is_running;
+    worker->is_running = !atomic_load(&worker->is_aborted);
+    (void)pthread_mutex_unlock(&worker->lock);
+    return worker->is_running;
+}
+
+static void end_running(struct worker *worker)
+{
+    (void)pthread_mutex_lock(&worker->lock);
+    worker->is_running = false;
     (void)pthread_mutex_unlock(&worker->lock);
 }
 
@@ -325,16 +334,15 @@ enum cpu_status worker_launch(struct worker *worker, const struct launch *launch
     } else {
         worker->status = prepare(worker, resident);
     }
-    if (worker->status == CPU_OK && atomic_load(&worker->is_aborted))
-        worker->status = CPU_ABORTED;
     if (worker->status == CPU_OK) {
         exec_guard(worker);
-        set_running(worker, true);
-        if (worker->entry->block)
+        if (!begin_running(worker))
+            worker->status = CPU_ABORTED;
+        else if (worker->entry->block)
             launch_plain(worker);
         else
             launch_fibres(worker, resident);
-        set_running(worker, false);
+        end_running(worker);
         while (atomic_load(&worker->received) !=
                atomic_load(&worker->sent)) /* a signal on its way is still ours */
             (void)sched_yield();

@@ -19,6 +19,7 @@ enum command_kind {
     COMMAND_CALL,       /* the call as it is */
     COMMAND_LAUNCH,     /* a kernel that may run in pieces */
     COMMAND_COPY,       /* a range of bytes that may go in chunks */
+    COMMAND_ROWS,       /* rows of bytes in two or three dimensions that may go in chunks of rows */
     COMMAND_RECORD,     /* an event of the program: events.h */
     COMMAND_WAIT_EVENT, /* ... */
     COMMAND_CALLBACK,   /* cuStreamAddCallback: it is called even if the driver refuses it later */
@@ -45,6 +46,14 @@ struct command_copy {
     size_t size;
 };
 
+/* Between the host and a device, linear memory on both sides. */
+struct command_rows {
+    bool out;                                          /* to the host */
+    CUdeviceptr to, from;                              /* of the first row; one of them is a host address */
+    size_t to_pitch, from_pitch, to_plane, from_plane; /* bytes between rows, and between planes */
+    size_t width, height, depth;                       /* bytes, rows of a plane, planes */
+};
+
 struct cuda_command {
     struct command base; /* the first member */
     enum command_kind kind;
@@ -59,6 +68,7 @@ struct cuda_command {
     union {
         struct command_launch launch;
         struct command_copy copy;
+        struct command_rows rows;
         struct recording *recording; /* a reference on the heap: of COMMAND_RECORD and COMMAND_WAIT_EVENT */
     } u;
     void *owned;        /* what the arguments point at; freed with the command */

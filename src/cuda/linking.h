@@ -1,0 +1,19 @@
+/*
+ * cuLink*: a driver links PTX into machine code, which cannot be cut any more. So each PTX text is
+ * rewritten when the program adds it, and what was cut is remembered: with the link state, then
+ * with the linked image, which the program loads before it destroys the state.
+ */
+#ifndef CUDA_LINKING_H
+#define CUDA_LINKING_H
+
+#include <stdbool.h>
+
+#include "ptx/cut/cut.h"
+
+/*
+ * What was cut in a linked image, as module_prepare() wants it: entries, and a text that is not
+ * NULL but is not to be loaded. False: the image is not one of a link with rewritten kernels.
+ */
+bool linking_find(const void *image, struct ptx_cut *ret_cut);
+
+#endif

@@ -1,0 +1,40 @@
+/*
+ * Virtual memory management: addresses and memory are had apart, and put together by the program.
+ *
+ *     cuMemAddressReserve   addresses of the space without memory
+ *     cuMemCreate           memory without addresses: a memory file (share.h)
+ *     cuMemMap              the file at the addresses, at first without access
+ *     cuMemSetAccess        access
+ *
+ * Memory lives as long as the program holds a handle of it, a mapping, or another process has it.
+ * All devices of a process share one address space, so the access of a mapping is what any of its
+ * devices was given.
+ */
+#ifndef CUDA_CPU_DRIVER_VIRTUAL_H
+#define CUDA_CPU_DRIVER_VIRTUAL_H
+
+#include "base/list.h"
+#include "cuda_abi/memory_abi.h"
+#include "cuda_cpu/driver/driver.h"
+
+enum { VIRTUAL_GRANULARITY = 2 << 20 };
+
+/* Memory. The program's handle is its address. */
+struct physical {
+    struct list link; /* all of them */
+    uint64_t size;
+    int file, device;
+    bool counted; /* as memory of the device; imported memory is counted where it was made */
+    unsigned n_handles, n_maps;
+    CUmemAllocationProp about;
+};
+
+/* Guards everything about virtual memory. Taken before the locks of memory.h. */
+extern pthread_mutex_t virtual_lock;
+
+/* With the lock held. NULL: the program has no such handle. */
+struct physical *physical_find(CUmemGenericAllocationHandle handle);
+/* With the lock held: ends it unless a handle or a mapping is left. */
+void physical_drop(struct physical *physical);
+
+#endif

@@ -1,0 +1,199 @@
+/* What the server asks of the loop (struct server_host). */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "daemon/edge/connections.h"
+#include "daemon/edge/loop.h"
+#include "daemon/edge/machine.h"
+#include "daemon/edge/words.h"
+
+#define LINES_A_SECOND 8 /* of one kind, since clients can cause them */
+
+static int page_new(void *user, unsigned slot, struct page **ret_page)
+{
+    struct loop *loop = user;
+    int fd = memfd_create("baton-leases", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    void *page = MAP_FAILED;
+
+    if (fd < 0)
+        return -errno;
+    /*
+     * The file's size is sealed: a client that shrinks the file would make batond's accesses fault.
+     */
+    if (ftruncate(fd, (off_t)PAGE_SIZE_BYTES) == 0 &&
+        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
+        page = mmap(NULL, PAGE_SIZE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (page == MAP_FAILED) {
+        int result = -errno;
+
+        close(fd);
+        return result;
+    }
+    loop->connections[slot].page = fd;
+    *ret_page = page;
+    return 0;
+}
+
+static void page_free(void *user, unsigned slot, struct page *page)
+{
+    (void)user;
+    (void)slot;
+    (void)munmap(page, PAGE_SIZE_BYTES);
+}
+
+static void wake(void *user, lease_word *word)
+{
+    (void)user;
+    (void)syscall(SYS_futex, page_futex(word), FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+static void boost(void *user, pid_t pid, const pid_t *threads, size_t n, unsigned priority)
+{
+    boost_threads(&((struct loop *)user)->boost, pid, threads, n, priority);
+}
+
+static int order(void *user, pid_t pid, const struct core_set *cores, unsigned level)
+{
+    return pins_order(&((struct loop *)user)->pins, pid, cores, level);
+}
+
+static size_t strangers(void *user, pid_t pid)
+{
+    return pins_strangers(&((const struct loop *)user)->pins, pid);
+}
+
+static void end(void *user, unsigned peer)
+{
+    const struct loop *loop = user;
+
+    if (loop->connections[peer].pidfd >= 0)
+        (void)syscall(SYS_pidfd_send_signal, loop->connections[peer].pidfd, SIGKILL, NULL, 0);
+}
+
+/* Have enough lines of this kind been written for now? */
+static bool said_enough(struct loop *loop, enum report_kind kind)
+{
+    baton_nsec now_at = clock_now();
+
+    if (now_at - loop->said[kind].since_at >= NSEC_PER_SEC) {
+        loop->said[kind].since_at = now_at;
+        loop->said[kind].lines = 0;
+    }
+    /* Each difference is named once: their number is bounded, and a client causes few of them. */
+    return loop->said[kind].lines++ >= (kind == REPORT_DIFFERS ? CLAIMS_MAX : LINES_A_SECOND);
+}
+
+static void report(void *user, const struct server_report *what)
+{
+    struct loop *loop = user;
+    unsigned *left_out = &loop->said[what->kind].left_out;
+    char text[768];
+
+    words_report(what, text, sizeof text);
+    if (!text[0])
+        return;
+    if (said_enough(loop, what->kind)) {
+        (*left_out)++;
+        return;
+    }
+    if (*left_out)
+        loop->log(words_level(what), "%s (%u similar lines were left out)", text, *left_out);
+    else
+        loop->log(words_level(what), "%s", text);
+    *left_out = 0;
+}
+
+static int reload(void *user, char *ret_text, size_t size)
+{
+    struct loop *loop = user;
+
+    return loop->reload(loop, ret_text, size);
+}
+
+static int load(void *user, bool tasks, const char *path, char *ret_text, size_t size)
+{
+    struct loop *loop = user;
+
+    return loop->load(loop, tasks, path, ret_text, size);
+}
+
+/* The answer still goes out: loop_run() flushes before it returns. */
+static int stop(void *user, char *ret_text, size_t size)
+{
+    struct loop *loop = user;
+
+    (void)snprintf(ret_text, size, "%s%s", loop->listener.path,
+                   loop->listener.handed ? " is systemd's: the next program that connects starts batond again"
+                                         : "");
+    loop->stop = true;
+    return 0;
+}
+
+static int plan(void *user, const char *file, const char *text, size_t size)
+{
+    struct loop *loop = user;
+    struct planner_question question = {.program = loop->config.planner,
+                                        .analysis = sched_profiles[loop->config.profile].analysis,
+                                        .file = file,
+                                        .set = text,
+                                        .size = size,
+                                        .limit = loop->config.planner_limit};
+    struct planner *planner = loop->planner;
+    int result = planner_start(planner, &question, clock_now());
+
+    if (!result)
+        result = loop_watch(loop, planner->pidfd, EPOLLIN, SOURCE_PLANNED, 0);
+    for (unsigned i = 0; i < PLANNER_PIPES && !result; i++)
+        result = loop_watch(loop, planner->fds[i], EPOLLIN, SOURCE_PLANNER, i);
+    if (result)
+        planner_stop(planner);
+    return result;
+}
+
+static int machine(void *user, struct machine *ret_machine)
+{
+    (void)user;
+    return machine_look("", ret_machine);
+}
+
+static int cores_of(void *user, pid_t pid, struct core_set *ret_cores)
+{
+    (void)user;
+    return machine_cores_of(pid, ret_cores);
+}
+
+static int rank_of(void *user, pid_t pid)
+{
+    (void)user;
+    return machine_rank_of(pid);
+}
+
+struct server_host loop_host(struct loop *loop)
+{
+    return (struct server_host){.user = loop,
+                                .page_new = page_new,
+                                .page_free = page_free,
+                                .wake = wake,
+                                .boost = boost,
+                                .order = order,
+                                .strangers = strangers,
+                                .end = end,
+                                .report = report,
+                                .reload = reload,
+                                .load = load,
+                                .stop = stop,
+                                .plan = plan,
+                                .machine = machine,
+                                .cores_of = cores_of,
+                                .rank_of = rank_of};
+}

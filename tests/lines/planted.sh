@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# tools/check-lines finds what is planted: wide lines of each kind, a long file, a long function,
+# and an entry of its list that is no longer needed; and it passes the same tree without them.
+set -uo pipefail
+check=$BATON_SOURCE/tools/check-lines
+root=$(mktemp -d) || exit 1
+trap 'rm -rf "$root"' EXIT
+passed=0
+failed=0
+
+wide() { printf "%$1s" '' | tr ' ' x; } # WIDTH
+lines() { seq -f 'int x%g;' "$1"; } # N
+
+clean_tree() {
+    rm -rf "${root:?}"/*
+    mkdir -p "$root"/{src,docs,tools,tests/corpus}
+    printf '/* %s */\nint x = %s;\n' "$(wide 94)" "$(wide 101)" >"$root/src/x.c"
+    printf '%s\n' "$(wide 120)" >"$root/docs/x.md"
+    printf '#!/bin/sh\n# %s\necho %s\n' "$(wide 98)" "$(wide 105)" >"$root/tools/x"
+    wide 400 >"$root/docs/x.svg"
+    wide 400 >"$root/tests/corpus/x"
+}
+
+# expects NAME PATTERN: the check fails with a line that matches; '' as pattern: it passes.
+expects() {
+    local output code=0
+    output=$("$check" "$root" 2>&1) || code=$?
+    if [ -z "$2" ]; then
+        [ "$code" -eq 0 ]
+    else
+        [ "$code" -ne 0 ] && grep -qE "$2" <<<"$output"
+    fi && passed=$((passed + 1)) && return
+    failed=$((failed + 1))
+    printf 'FAILED: %s (exit status %d)\n%s\n' "$1" "$code" "$output"
+}
+
+clean_tree
+expects 'a tree within its limits passes, data of any width' ''
+
+clean_tree
+printf 'int %s;\n' "$(wide 106)" >>"$root/src/x.c"
+expects 'a line of C' 'src/x.c:3: 111 columns \(at most 110\)'
+
+clean_tree
+printf '\t\t%s\n' "$(wide 95)" >"$root/Makefile"
+expects 'a tab counts as far as the eighth column' 'Makefile:1: 111 columns'
+
+clean_tree
+printf 'é%s\n' "$(wide 119)" >"$root/docs/x.md"
+expects 'a letter of two bytes is one column' ''
+
+clean_tree
+wide 121 >"$root/docs/x.md"
+expects 'a line of Markdown' 'docs/x.md:1: 121 columns \(at most 120\)'
+
+clean_tree
+printf '/* %s */\n' "$(wide 95)" >>"$root/src/x.c"
+expects 'a comment of C' 'src/x.c:3: a comment of 101 columns'
+
+clean_tree
+printf '/*\n * %s\n */\n' "$(wide 98)" >>"$root/src/x.c"
+expects 'a comment of several lines' 'src/x.c:4: a comment of 101 columns'
+
+clean_tree
+printf '    # %s\n' "$(wide 95)" >>"$root/tools/x"
+expects 'a comment of a script' 'tools/x:4: a comment of 101 columns'
+
+clean_tree
+lines 501 >"$root/src/x.c"
+expects 'a long file' 'src/x.c: 501 lines \(at most 500\)'
+
+echo 'src/x.c 501' >"$root/tools/longer.txt"
+expects 'a long file that is listed' ''
+
+lines 500 >"$root/src/x.c"
+expects 'an entry that is no longer needed' 'longer.txt: src/x.c: 500 lines: remove its entry'
+
+clean_tree
+{ printf 'static int far(void)\n{\n' && lines 61 && printf '}\n'; } >"$root/src/x.c"
+expects 'a long function' 'src/x.c:2: far has 61 lines \(at most 60\)'
+
+echo 'src/x.c 61 far' >"$root/tools/longer.txt"
+expects 'a long function that is listed' ''
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
