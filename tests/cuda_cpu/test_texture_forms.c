@@ -163,7 +163,7 @@ START_TEST(levels_of_a_mipmap)
         texture.level_high = high;
         ck_assert_int_eq(device_run(&d, "level", 1, CASES, "lll", (uint64_t)11, in, out), CPU_OK);
         for (unsigned i = 0; i < CASES; i++) {
-            double level = fmin(fmax(fmin(fmax(asked[i] + bias, low), high), 0), LEVELS - 1);
+            double level = fmin(fmax(fmin(fmax((double)asked[i] + bias, low), high), 0), LEVELS - 1);
             double expected = is_linear ? 100 * (level + 1) : 100 * (floor(level + 0.5) + 1);
 
             ck_assert_msg(out[i][0] == expected, "level %g, way %u: %g, not %g", (double)asked[i], which,
@@ -189,8 +189,11 @@ START_TEST(gradients_choose_the_level)
         memcpy(in[i], (float[4]){0.5F, 0.5F, i % 2 ? step : step / 4, i % 2 ? 0 : step}, sizeof in[i]);
     }
     ck_assert_int_eq(device_run(&d, "gradient", 1, 2 * LEVELS, "lll", (uint64_t)11, in, out), CPU_OK);
-    for (unsigned i = 0; i < 2 * LEVELS; i++)
-        ck_assert_msg(out[i][0] == (float)(100 * (i / 2 + 1)), "gradient %u: %g", i, (double)out[i][0]);
+    for (unsigned i = 0; i < 2 * LEVELS; i++) {
+        unsigned level = i / 2;
+
+        ck_assert_msg(out[i][0] == (float)(100 * (level + 1)), "gradient %u: %g", i, (double)out[i][0]);
+    }
     device_close(&d);
 }
 END_TEST
@@ -209,9 +212,11 @@ START_TEST(gathers_read_the_four_texels_of_the_filter)
         texels[2 * i + 1] = (float)(1000 + i);
     }
     texture.levels[0] = image_of(texels, N, N, 2);
-    for (unsigned i = 0; i < N * N; i++) /* a quarter of a texel behind each corner between texels */
-        memcpy(in[i], (float[4]){((float)(i % N) + 0.75F) / N, ((float)(i / N) + 0.75F) / N, 0, 0},
-               sizeof in[i]);
+    for (unsigned i = 0; i < N * N; i++) { /* a quarter of a texel behind each corner between texels */
+        unsigned x = i % N, y = i / N;
+
+        memcpy(in[i], (float[4]){((float)x + 0.75F) / N, ((float)y + 0.75F) / N, 0, 0}, sizeof in[i]);
+    }
     for (unsigned which = 0; which < 2; which++) {
         ck_assert_int_eq(
             device_run(&d, which ? "gather_g" : "gather_r", 1, N * N, "lll", (uint64_t)11, in, out), CPU_OK);
