@@ -251,6 +251,7 @@ static int large_child(const char *argument)
     before = usage.ru_maxrss;
     refused = load(text, &(CUmodule){0}) == CUDA_ERROR_INVALID_PTX && strstr(log_text, "expected");
     getrusage(RUSAGE_SELF, &usage);
+    free(text);
     if (refused && usage.ru_maxrss - before < (long)MOST_MEGABYTES << 10)
         return 0;
     fprintf(stderr, "%s: %s, %ld MB: %s\n", argument, refused ? "refused" : "taken",

@@ -150,6 +150,7 @@ nvcc_programs() { # NAMES
     local name way nvcc
     nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
     [ -x "$nvcc" ] || { echo "skipped: no nvcc" && exit 77; }
+    [ "${BATON_SANITIZER:-none}" = none ] || { echo "skipped: no sanitizer in nvcc's programs" && exit 77; }
     for name in "$@"; do
         "$nvcc" -std=c++17 --extended-lambda -arch=sm_80 -cudart shared -o "$scratch/$name" \
             "$source/../cuda_runtime/programs/$name.cu" >"$scratch/out" 2>&1
