@@ -31,7 +31,7 @@ struct gpes {
     struct stage stage;
     const char *folder;                     /* where the pictures go */
     bool quick;                             /* fewer sizes, fewer jobs */
-    bool largest;                           /* Fig. 5: the largest size of each program only */
+    bool largest;                           /* Fig. 5, 8 and 9: the largest size only */
     const struct gpes_api *apis[GPES_APIS]; /* those that are measured */
     size_t n_apis;
     const struct gpes_api *api; /* the one that programs are started with now */

@@ -2,7 +2,7 @@
  * usage: gpes [--quick] [--largest] [--output FOLDER] [opencl] [cuda]
  *             [rewriting|fig5|fig6|fig7|fig8|fig9|fig11]...
  *   default: everything over both APIs; the pictures go to gpes-figures/
- *   --largest: Fig. 5 with the largest size of each program only
+ *   --largest: Fig. 5, 8 and 9 with the largest size only
  *
  * Started by bench/gpes/run. Tables go to standard output.
  */

@@ -41,6 +41,14 @@ struct experiment {
     double (*mega)(size_t size); /* the x axis: MB of the low-priority program */
 };
 
+/* The sizes of the low-priority program that are measured; *ret_n: how many. */
+static const size_t *measured_sizes(const struct gpes *gpes, const struct experiment *experiment,
+                                    size_t *ret_n)
+{
+    *ret_n = gpes->quick || gpes->largest ? 1 : SIZES;
+    return gpes->largest ? experiment->sizes + SIZES - 1 : experiment->sizes;
+}
+
 static void run_point(struct gpes *gpes, const struct experiment *experiment, size_t size,
                       const struct setting *setting, const double alone[], double ret_pending[])
 {
@@ -76,12 +84,13 @@ static void print_set(const struct gpes *gpes, const struct experiment *experime
     struct svg_series series[SETTINGS];
     char name[32];
     char title[96];
-    size_t n_sizes = gpes->quick ? 1 : SIZES;
+    size_t n_sizes;
+    const size_t *sizes = measured_sizes(gpes, experiment, &n_sizes);
     double less;
 
     printf("  %-6s %-22s", gpes->api->name, "MB (ms alone)");
     for (size_t s = 0; s < n_sizes; s++) {
-        x[s] = experiment->mega(experiment->sizes[s]);
+        x[s] = experiment->mega(sizes[s]);
         printf(" %8.2f (%6.1f)", x[s], low_ms[s]);
     }
     printf("\n");
@@ -109,15 +118,15 @@ static void print_set(const struct gpes *gpes, const struct experiment *experime
 static void measure(struct gpes *gpes, const struct experiment *experiment, struct result *result)
 {
     double alone[HIGH];
-    size_t n_sizes = gpes->quick ? 1 : SIZES;
+    size_t n_sizes;
+    const size_t *sizes = measured_sizes(gpes, experiment, &n_sizes);
 
     for (size_t i = 0; i < HIGH; i++)
         alone[i] = gpes_alone_ms(gpes, experiment->high[i]);
     for (size_t s = 0; s < n_sizes; s++) {
-        result->low_ms[s] = experiment->alone_ms(gpes, experiment->sizes[s]);
+        result->low_ms[s] = experiment->alone_ms(gpes, sizes[s]);
         for (size_t k = 0; k < SETTINGS; k++)
-            run_point(gpes, experiment, experiment->sizes[s], &experiment->settings[k], alone,
-                      result->points[k][s]);
+            run_point(gpes, experiment, sizes[s], &experiment->settings[k], alone, result->points[k][s]);
     }
 }
 

@@ -117,6 +117,10 @@ void trace_run(struct trace_writer *writer, unsigned group, unsigned row, const 
         (void)fputs(",\"kernel\":", writer->out);
         put_string(writer->out, work->kernel);
     }
+    if (work->symbol) {
+        (void)fputs(",\"symbol\":", writer->out);
+        put_string(writer->out, work->symbol);
+    }
     if (work->items)
         (void)fprintf(writer->out, ",\"work_items\":%" PRIu64, work->items);
     if (work->bytes)

@@ -63,6 +63,7 @@ void trace_span(struct trace_writer *writer, unsigned group, unsigned row, enum 
 /* What ran, besides its task. */
 struct trace_work {
     const char *kernel;    /* NULL: none, or unknown */
+    const char *symbol;    /* what the program calls it; NULL: as `kernel` does */
     uint64_t items, bytes; /* of the launch, of the copy; 0: does not apply, or unknown */
     uint32_t pieces;       /* 0: unknown */
     uint32_t job;          /* the job's number */
