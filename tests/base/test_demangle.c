@@ -62,6 +62,10 @@ static const struct {
     {"_ZN2ns1kB5cxx11Ev", "ns::k[abi:cxx11]()", "ns::k[abi:cxx11]"},
     {"_Z1kILi1EEv5arrayIfXT_EE", "void k<1>(array<float, 1>)", "k<1>"},
     {"_Z1kz", "k(...)", "k"},
+    {"_Z1kPfPiPjPlPmPxPyPcPhPsPtPbS9_SA_",
+     "k(float*, int*, unsigned int*, long*, unsigned long*, long long*, unsigned long long*, char*, unsigned "
+     "char*, short*, unsigned short*, bool*, unsigned short*, bool*)",
+     "k"},
     {"_ZN6detailIEEvPFPF1kjEfER3cubIcLx0EE", "void detail<>(k (*(*)(float))(unsigned int), cub<char, 0ll>&)",
      "detail<>"},
 };
