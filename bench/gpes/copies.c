@@ -1,6 +1,6 @@
 /*
- * Copies and nothing else (GPES's memcpy), over OpenCL or CUDA: each job writes so many bytes to the
- * device and reads them back.
+ * Copies and nothing else (GPES's memcpy), over OpenCL or CUDA: each job writes so many bytes to
+ * the device and reads them back.
  *
  *   copies --bytes N [--jobs N]      prints in_ms and out_ms, the medians of its jobs, and wrong
  */

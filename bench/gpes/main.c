@@ -23,7 +23,7 @@ static const struct {
 
 enum { FIGURES = sizeof figures / sizeof figures[0] };
 
-/* The CUDA programs run on the CPU device, with engines of their own. False: it is not built here. */
+/* CUDA programs run on the CPU device, with engines of their own. False: it is not built here. */
 static bool prepare_cuda(const struct stage *stage)
 {
     static const char *const needed[] = {"libbaton-cuda.so", "cuda-cpu/libcuda.so.1"};

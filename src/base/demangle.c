@@ -184,7 +184,7 @@ static struct demangle_text primary(struct demangle_parser *parser, bool *ret_fu
     return text;
 }
 
-/* The expressions that arguments of kernels are: a parameter, a literal, the address of something. */
+/* The expressions that arguments of kernels are: a parameter, a literal, an address. */
 static struct demangle_text expression(struct demangle_parser *parser)
 {
     struct demangle_text text = empty;

@@ -21,8 +21,8 @@ enum { DEMANGLE_SIZE = 192 }; /* room for a readable name; longer ones are short
 void demangle_kernel(const char *name, char *ret_text, size_t size);
 
 /*
- * The whole declaration, as c++filt of GNU binutils prints it. -EINVAL: not a mangled name, or beyond
- * the subset; -ENAMETOOLONG: it does not fit; -ENOMEM.
+ * The whole declaration, as c++filt of GNU binutils prints it. -EINVAL: not a mangled name, or
+ * beyond the subset; -ENAMETOOLONG: it does not fit; -ENOMEM.
  */
 int demangle_declaration(const char *name, char *ret_text, size_t size);
 

@@ -1,7 +1,7 @@
 /*
  * The reader behind base/demangle.h, in three files: its tools and template arguments (demangle.c),
- * names (demangle_name.c), types (demangle_type.c). After a failure `failed` is set, `at` stays where it is,
- * and every answer is empty text; loops end on `failed`.
+ * names (demangle_name.c), types (demangle_type.c). After a failure `failed` is set and all answers
+ * are empty text; loops end on `failed`.
  */
 #ifndef BASE_DEMANGLE_PARSER_H
 #define BASE_DEMANGLE_PARSER_H

@@ -188,7 +188,7 @@ static struct demangle_type special(struct demangle_parser *parser)
         demangle_print(parser, "%.*s __vector(%.*s)", DEMANGLE_TEXT(one), DEMANGLE_TEXT(lanes)));
 }
 
-/* What is named by a substitution or a parameter of a template, arguments of a template included. */
+/* What a substitution or a parameter of a template names, with the arguments of a template. */
 static struct demangle_type named(struct demangle_parser *parser, bool *ret_known)
 {
     struct demangle_type type;

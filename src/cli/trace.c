@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/demangle.h"
 #include "base/draft.h"
 #include "cli/subcommand.h"
 #include "cli/recording.h"
@@ -182,16 +181,12 @@ static void write_exceeded(struct writing *w, const struct trace_record *record,
 static void write_run(struct writing *w, size_t i, const struct recorded_client *client)
 {
     const struct trace_record *record = &w->recording->records[i];
-    const char *symbol = recording_kernel(w->recording, record);
+    const char *kernel = recording_kernel(w->recording, record);
     const char *engine = w->recording->engines[record->engine];
     bool copies = strchr(engine, ' '); /* "gpu0 in", "gpu0 copy"; "gpu0" executes */
-    char kernel[DEMANGLE_SIZE];
 
-    if (symbol)
-        demangle_kernel(symbol, kernel, sizeof kernel);
     trace_run(&w->writer, w->recording->daemon.pid, engine_track(record->engine, w->lane[i]), client->name,
-              &(struct trace_work){.kernel = symbol ? kernel : NULL,
-                                   .symbol = symbol && strcmp(symbol, kernel) != 0 ? symbol : NULL,
+              &(struct trace_work){.kernel = kernel,
                                    .items = copies ? 0 : record->size,
                                    .bytes = copies ? record->size : 0,
                                    .pieces = record->pieces,

@@ -5,7 +5,8 @@
 . "$(dirname "$0")/../stage.sh"
 program=$build/tests/cuda_front/mangled
 unset LD_LIBRARY_PATH # meson names the folders of libraries; here the programs and `baton run` find them
-export BATON_CUDA_CPU_CC=$(dirname "$0")/quick_cc BATON_CUDA_CPU_ENGINES=$scratch/engines
+source=$(dirname "$0")
+export BATON_CUDA_CPU_CC=$source/quick_cc BATON_CUDA_CPU_ENGINES=$scratch/engines
 [ "${BATON_SANITIZER:-none}" = none ] || export ASAN_OPTIONS=${ASAN_OPTIONS:-}:verify_asan_link_order=0
 
 shows() { # FILE TEXT WHAT
