@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "figure.h"
 #include "gpes.h"
-#include "translate/cut.h"
+#include "translate/translate_cut.h"
 #include "translate/translate.h"
 
 enum { MOST_ROUNDS = 25, WAYS = 2, MOST_TEXT = 16 << 20 };
