@@ -17,7 +17,6 @@ unset LD_LIBRARY_PATH # meson names the folders of libraries; here the programs 
 # Compiled kernels stay for the next run: the compiler is most of the time.
 export BATON_CACHE_DIR=$build/tests/cuda_front/cache BATON_CUDA_CPU_ENGINES=$scratch/engines
 mkdir -p "$BATON_CACHE_DIR"
-[ "${BATON_SANITIZER:-none}" = none ] || export ASAN_OPTIONS=${ASAN_OPTIONS:-}:verify_asan_link_order=0
 
 plain() { env LD_LIBRARY_PATH="$device" "$@"; }
 baton() { "$build/baton" run --device cpu --priority 50 "$@"; }
