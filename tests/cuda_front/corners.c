@@ -171,7 +171,7 @@ static int graphs(void)
     launch_fill(4096, 8);
     MUST(cuGraphLaunch(exec, NULL));
     early = cuEventQuery(event); /* the record of the graph, not the one before */
-    *gate = 1;
+    __atomic_store_n(gate, 1, __ATOMIC_RELEASE);
     MUST(cuEventSynchronize(event));
     MUST(cuMemcpyDtoH_v2(&word, words, sizeof word));
     MUST(cuGraphExecDestroy(exec));
