@@ -10,7 +10,7 @@
 #include "engine/handle_table.h"
 #include "engine/policy.h"
 #include "engine/runtime.h"
-#include "translate/cut.h"
+#include "translate/translate_cut.h"
 
 enum { THREADS_WITHOUT_LIMIT = 1024 };
 

@@ -9,7 +9,7 @@
 #include "opencl/enqueue/command_buffer.h"
 #include "opencl/entry.h"
 #include "opencl/layer.h"
-#include "opencl/objects.h"
+#include "opencl/opencl_objects.h"
 #include "opencl/program/handed_out.h"
 
 /* Extensions whose functions enqueue work in ways that we do not route. */

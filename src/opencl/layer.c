@@ -6,11 +6,11 @@
 #include "engine/worker.h"
 #include "opencl/entry.h"
 #include "opencl/opencl_driver.h"
-#include "opencl/objects.h"
+#include "opencl/opencl_objects.h"
 #include "opencl/program/program_record.h"
 #include "opencl/spread/spread.h"
 
-struct front front = {
+struct opencl_front front = {
     .devices_lock = PTHREAD_MUTEX_INITIALIZER,
     .task_type = CL_COMMAND_TASK,
     .buffers.lock = PTHREAD_MUTEX_INITIALIZER,

@@ -23,7 +23,7 @@
 #include "opencl/spread/spread_state.h"
 
 /* All that the layer keeps in a process, beside the engine's (engine/runtime.h). */
-struct front {
+struct opencl_front {
     /* the driver, as the loader gave it to us; written once by clInitLayer */
     cl_icd_dispatch target;
     cl_icd_dispatch table; /* what the loader calls; the same */
@@ -33,7 +33,7 @@ struct front {
     struct handle_table events;   /* struct opencl_command of our handles */
     struct handle_table samplers; /* struct sampler_record */
     pthread_mutex_t devices_lock; /* one device is made at a time */
-    struct device_record *_Atomic devices;
+    struct opencl_device *_Atomic devices;
 
     atomic_uint task_type; /* graph/kernel_launch.h */
     struct command_buffers buffers;
@@ -43,7 +43,7 @@ struct front {
     struct spread_state spread;
 };
 
-extern struct front front;
+extern struct opencl_front front;
 
 /*
  * Registers the handler that stops our threads before the driver is torn down: when a queue is

@@ -4,11 +4,11 @@
 
 #include "client/job_record.h"
 #include "opencl/graph/adopt.h"
-#include "opencl/graph/issue.h"
+#include "opencl/graph/opencl_issue.h"
 #include "opencl/graph/kinds.h"
 #include "opencl/graph/kernel_launch.h"
 #include "opencl/layer.h"
-#include "opencl/objects.h"
+#include "opencl/opencl_objects.h"
 #include "opencl/spread/spread.h"
 #include "wire/page.h"
 

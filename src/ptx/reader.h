@@ -2,7 +2,7 @@
 #ifndef PTX_READER_H
 #define PTX_READER_H
 
-#include "ptx/module.h"
+#include "ptx/ptx_module.h"
 
 enum ptx_symbol_kind {
     PTX_SYMBOL_REGISTER,

@@ -7,7 +7,7 @@
 #include "cuda_cpu/driver/event.h"
 #include "cuda_cpu/driver/handles.h"
 #include "cuda_cpu/driver/memory.h"
-#include "cuda_cpu/driver/share.h"
+#include "cuda_cpu/driver/shared_memory.h"
 
 static CUresult code_of(int error)
 {

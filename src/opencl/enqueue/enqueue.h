@@ -9,8 +9,8 @@
 
 #include "opencl/entry.h"
 #include "opencl/layer.h"
-#include "opencl/objects.h"
-#include "opencl/enqueue/submit.h"
+#include "opencl/opencl_objects.h"
+#include "opencl/enqueue/opencl_submit.h"
 
 /*
  * Declares `queue`; a queue that is not ours (unknown, NULL, or we are a forked child) is the

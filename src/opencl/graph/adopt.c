@@ -9,7 +9,7 @@
 #include "opencl/graph/kinds.h"
 #include "opencl/graph/kernel_launch.h"
 #include "opencl/layer.h"
-#include "opencl/objects.h"
+#include "opencl/opencl_objects.h"
 
 /* --- what a draft borrowed --- */
 
@@ -81,7 +81,7 @@ bool adopt_migrate(struct opencl_command *command)
 
 bool adopt_launch(struct opencl_command *command)
 {
-    struct command_launch *launch = &command->u.launch;
+    struct opencl_launch *launch = &command->u.launch;
     const struct kernel_record *kernel = launch->kernel;
 
     launch->args = calloc(kernel->n_args + KERNEL_EXEC_INFOS, sizeof *launch->args);

@@ -8,7 +8,7 @@
 #include "opencl/graph/kinds.h"
 #include "opencl/graph/adopt.h"
 #include "opencl/layer.h"
-#include "opencl/objects.h"
+#include "opencl/opencl_objects.h"
 
 static struct opencl_command *find(cl_event handle)
 {

@@ -23,7 +23,7 @@
 #include <stddef.h>
 #include <pthread.h>
 
-/* What the driver's version ends in. In struct front (layer.h). */
+/* What the driver's version ends in. In struct opencl_front (layer.h). */
 struct handed_out_mark {
     char text[32]; /* written once */
     pthread_once_t once;

@@ -74,7 +74,7 @@ extern const struct object_class program_class;
 
 struct spread_program;
 
-/* The thread that makes twins, and its queue. In struct front (layer.h). */
+/* The thread that makes twins, and its queue. In struct opencl_front (layer.h). */
 struct twin_builder {
     pthread_mutex_t lock; /* guards the following; never taken with the graph's */
     pthread_cond_t changed;

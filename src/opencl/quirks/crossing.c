@@ -1,6 +1,6 @@
 #include "opencl/quirks/crossing.h"
 
-#include "opencl/objects.h"
+#include "opencl/opencl_objects.h"
 #include "opencl/quirks/quirks.h"
 
 static _Thread_local unsigned depth;

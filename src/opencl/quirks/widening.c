@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "opencl/layer.h"
-#include "opencl/objects.h"
+#include "opencl/opencl_objects.h"
 #include "opencl/quirks/crossing.h"
 #include "opencl/quirks/quirks.h"
 

@@ -13,7 +13,7 @@
  * Pieces by time where another client may gain by them; else what comes at once: the whole share,
  * or what the border gives.
  */
-static void set_steps(struct launch_cut *cut, const struct device_record *device)
+static void set_steps(struct opencl_cut *cut, const struct opencl_device *device)
 {
     bool cuts = policy_slicing();
 
@@ -50,7 +50,7 @@ static struct piece_source groups_of(struct split_share *share)
 }
 
 /* Until the last piece is over; the marks are dropped. */
-static cl_int run_pieces(struct piece_pipe *pipe, cl_kernel kernel, struct launch_cut cut,
+static cl_int run_pieces(struct piece_pipe *pipe, cl_kernel kernel, struct opencl_cut cut,
                          struct piece_source source)
 {
     struct command *command = pipe->command;
@@ -129,7 +129,7 @@ static void run_share(struct device_task *task)
 static cl_int run_home(struct split *split, struct device_engine *engine, struct opencl_command *command)
 {
     struct split_share *share = &split->shares[0];
-    struct launch_cut cut = split->cut;
+    struct opencl_cut cut = split->cut;
     struct private_kernel *own;
     struct piece_pipe pipe;
     cl_int code;

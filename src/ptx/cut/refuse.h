@@ -5,8 +5,8 @@
 #ifndef PTX_CUT_REFUSE_H
 #define PTX_CUT_REFUSE_H
 
-#include "ptx/cut/cut.h"
-#include "ptx/module.h"
+#include "ptx/cut/ptx_cut.h"
+#include "ptx/ptx_module.h"
 
 enum { VERDICT_DETAIL = 200 };
 
