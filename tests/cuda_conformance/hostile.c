@@ -215,7 +215,6 @@ static char *repeated(const char *head, const char *unit, size_t size)
     return text;
 }
 
-/* argument: which of them. Ends with 0 if it was refused within the limits. */
 static long most_kilobytes(void)
 {
     const char *sanitizer = getenv("BATON_SANITIZER");
@@ -224,6 +223,7 @@ static long most_kilobytes(void)
     return ((long)MOST_MEGABYTES << 10) * (sanitizer && strcmp(sanitizer, "none") != 0 ? 5 : 1);
 }
 
+/* argument: which of them. Ends with 0 if it was refused within the limits. */
 static int large_child(const char *argument)
 {
     static const struct {

@@ -253,7 +253,7 @@ no_process_left() {
 all_corners() {
     local victim each
     local ends=(7 exit 0 fork 0 reset 0 garbage 0 graph 0 quit 0 busy 0 joined 3 at-once 137 killed 0 exec 0 \
-        spawned 0 destroyed)
+        spawned 0 destroyed 0 many)
     for each in "${!ends[@]}"; do
         [ $((each % 2)) -eq 1 ] || one_corner "${ends[each]}" "${ends[each + 1]}"
     done 2>/dev/null
