@@ -226,8 +226,10 @@ void stream_drop(struct stream_record *stream)
             return;
     pthread_mutex_lock(&stream->context->lock);
     last = atomic_fetch_sub(&stream->refs, 1) == 1;
-    if (last)
+    if (last) {
         list_remove(&stream->link);
+        atomic_fetch_sub(&stream->context->n_streams, 1);
+    }
     pthread_mutex_unlock(&stream->context->lock);
     if (!last)
         return;
@@ -245,6 +247,7 @@ struct stream_record *stream_new(struct context_record *context, CUstream handle
     init_stream(stream, context, handle, lane, blocking);
     pthread_mutex_lock(&context->lock);
     list_append(&context->streams, &stream->link);
+    atomic_fetch_add(&context->n_streams, 1);
     pthread_mutex_unlock(&context->lock);
     return stream;
 }

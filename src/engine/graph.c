@@ -353,6 +353,18 @@ void graph_wait_queue(struct command_queue *queue, bool complete)
     graph_unlock();
 }
 
+bool graph_queue_over(struct command_queue *queue, bool complete)
+{
+    bool over = command_queue_idle(queue);
+
+    if (!over || !complete)
+        return over;
+    graph_lock();
+    over = list_empty(&queue->commands);
+    graph_unlock();
+    return over;
+}
+
 /* Under the lock. */
 static bool has_barrier(const struct command_queue *queue)
 {

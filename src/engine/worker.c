@@ -175,6 +175,10 @@ static void stop(struct device_engine *engine, const struct timespec *until)
         result = until ? pthread_cond_timedwait(&engine->work, &runtime.graph.lock, until)
                        : pthread_cond_wait(&engine->work, &runtime.graph.lock);
     engine->left = others;
+    if (others && engine->started) {
+        (void)pthread_detach(engine->thread); /* it may still end before the process does */
+        engine->started = false;
+    }
     graph_unlock();
     if (others)
         return;
