@@ -45,10 +45,8 @@ struct front {
 
 extern struct front front;
 
-/*
- * Registers the handler that stops our threads before the driver is torn down: when a queue is
- * made, and after each build.
- */
-void layer_stop_at_exit(void);
+/* Exported, for libbaton.so (client/join.h). */
+struct join_hooks;
+const struct join_hooks *baton_join(void);
 
 #endif
