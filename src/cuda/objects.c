@@ -10,6 +10,7 @@
 #include "cuda/front.h"
 #include "cuda/function.h"
 #include "cuda/genuine.h"
+#include "cuda/issue.h"
 #include "cuda/mark.h"
 #include "cuda/own_stream.h"
 #include "engine/graph.h"
@@ -96,7 +97,7 @@ static struct device_record *find_device(CUdevice device)
     record->device = device;
     name_device(record);
     read_limits(record);
-    engine_device_init(&record->base, record->name, NULL);
+    engine_device_init(&record->base, &issue_ops, record->name, NULL);
     objects.devices[device] = record;
     return record;
 }

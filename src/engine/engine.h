@@ -30,6 +30,7 @@
 #include "engine/flight.h"
 #include "wire/engine_kind.h"
 
+struct device_clock;
 struct engine_device;
 struct lease;
 struct lease_work;
@@ -134,8 +135,8 @@ struct timespec engine_deadline(long ns);
 /* One run on the engine in CLOCK_MONOTONIC, for the trace and the occupying times. */
 void engine_report(struct device_engine *engine, baton_nsec begin_at, baton_nsec end_at,
                    const struct lease_work *work);
-/* The same, with times of the driver's clock. */
-void engine_report_driver(struct device_engine *engine, uint64_t started, uint64_t ended,
-                          const struct lease_work *work);
+/* The same, with times of a driver's clock. */
+void engine_report_driver(struct device_engine *engine, struct device_clock *clock, uint64_t started,
+                          uint64_t ended, const struct lease_work *work);
 
 #endif

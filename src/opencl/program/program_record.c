@@ -7,6 +7,7 @@
 #include "opencl/entry.h"
 #include "opencl/program/handed_out.h"
 #include "opencl/layer.h"
+#include "opencl/opencl_driver.h"
 #include "opencl/program/twin.h"
 
 struct program_record *program_find(cl_program handle)
@@ -341,7 +342,7 @@ static void end_build(cl_program handle, cl_int code, struct program_record *old
 {
     struct program_record *refused;
 
-    layer_stop_at_exit();
+    runtime_stop_at_exit(&opencl_driver);
     if (code == CL_SUCCESS)
         note_files(handle);
     if (!old)
@@ -393,7 +394,7 @@ CL_API_ENTRY cl_program CL_API_CALL entry_clLinkProgram(cl_context context, cl_u
         front.target.clLinkProgram(context, n_devices, devices, options, n, inputs, notify, data, ret_code);
     struct program_record *record = note(handle, context);
 
-    layer_stop_at_exit();
+    runtime_stop_at_exit(&opencl_driver);
     if (!record)
         return handle;
     record->options = strdup(options ? options : "");
