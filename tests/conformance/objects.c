@@ -155,7 +155,7 @@ static void check_release_while_pending(const struct world *world)
     codes[4] = clSetUserEventStatus(gate, CL_COMPLETE);
     clReleaseEvent(gate);
     clFinish(queue);
-    for (int i = 0; i < 30000 && !__atomic_load_n(&destroyed, __ATOMIC_SEQ_CST); i++)
+    for (int i = 0; i < 120000 && !__atomic_load_n(&destroyed, __ATOMIC_SEQ_CST); i++)
         nanosleep(&(struct timespec){0, 1000000}, NULL); /* the driver lets go of it when it likes */
     codes[5] = clReleaseCommandQueue(queue);
     line("release/pending", "%d %d %d %d %d %d destroyed %d data %08x", codes[0], codes[1], codes[2],

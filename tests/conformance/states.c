@@ -59,7 +59,7 @@ static void wait_callback(struct seen *seen)
     struct timespec limit;
 
     clock_gettime(CLOCK_REALTIME, &limit);
-    limit.tv_sec += 30;
+    limit.tv_sec += 300;
     pthread_mutex_lock(&seen->lock);
     while (seen->n == 0 && pthread_cond_timedwait(&seen->changed, &seen->lock, &limit) == 0)
         ;

@@ -189,12 +189,12 @@ static void sleep_until(baton_nsec at)
 
 static void await_start(const char *file)
 {
-    baton_nsec give_up_at = clock_now() + 60 * NSEC_PER_SEC;
+    baton_nsec give_up_at = clock_now() + 300 * NSEC_PER_SEC;
 
     fprintf(stderr, "ready\n");
     while (access(file, F_OK)) {
         if (clock_now() > give_up_at)
-            usage(file, "waited a minute for it");
+            usage(file, "waited five minutes for it");
         sleep_until(clock_now() + NSEC_PER_MS);
     }
 }
