@@ -69,9 +69,7 @@ struct device_engine {
     struct command_callback *called; /* callbacks that are left to the worker */
     pthread_cond_t work;
     pthread_t thread;
-    /*
-     * standing of the worker's thread at its start (client/standing.h); ENGINE_NO_RANK: not started
-     */
+    /* of the worker's thread at its start (client/os_priority.h); ENGINE_NO_RANK: not started */
     int rank;
     /* of the thread that drives: it stays on the engine between queued commands */
     bool carried;

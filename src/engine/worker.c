@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "client/session.h"
-#include "client/standing.h"
+#include "client/os_priority.h"
 #include "engine/graph.h"
 #include "engine/runtime.h"
 #include "engine/step.h"
@@ -42,7 +42,7 @@ static void *run_worker(void *argument)
         session_register_thread(session, gettid());
     step_thread.serving = engine;
     graph_lock();
-    engine->rank = standing_rank();
+    engine->rank = os_priority_rank();
     while (!engine->left && (!engine->stopping || engine->called))
         if (!run_called(engine) && !step_run(engine, NULL))
             pthread_cond_wait(&engine->work, &runtime.graph.lock);
@@ -120,7 +120,7 @@ static bool may_help(void)
             return false;
     }
     if (!step_thread.helping)
-        step_thread.rank = standing_rank();
+        step_thread.rank = os_priority_rank();
     return true;
 }
 

@@ -17,7 +17,7 @@
 #include "engine/runtime.h"
 #include "opencl/enqueue/command_buffer.h"
 #include "engine/handle_table.h"
-#include "opencl/program/handed_out.h"
+#include "opencl/program/known_binaries.h"
 #include "opencl/program/twin.h"
 #include "opencl/quirks/widening.h"
 #include "opencl/spread/spread_state.h"
@@ -38,7 +38,7 @@ struct opencl_front {
     atomic_uint task_type; /* graph/kernel_launch.h */
     struct command_buffers buffers;
     struct twin_builder builder;
-    struct handed_out_mark mark;
+    struct known_binaries_mark mark;
     struct widening_state widening;
     struct spread_state spread;
 };
