@@ -8,11 +8,11 @@
  * `adaptive` the nice value of a program without deadlines does not count (HELLO_NICE).
  *
  * A program with --period or --deadline is a real-time client, and its priority determines how the
- * operating system schedules it. The threads that issue its work run under SCHED_FIFO: the one that opened
- * the session, those that make queues, and Baton's own. Their rank is mapped into the band 10..40 below
- * batond: tasks of the plan above all others (wire/rank.h). Threads that are already real-time stay as they
- * are. Threads and processes that these start are normal ones (SCHED_RESET_ON_FORK). Without the
- * permission nothing changes. All changes are undone at the end.
+ * operating system schedules it. The threads that issue its work run under SCHED_FIFO: the one that
+ * opened the session, those that make queues, and Baton's own. Their rank is mapped into the band
+ * 10..40 below batond: tasks of the plan above all others (wire/rank.h). Threads that are already
+ * real-time stay as they are. Threads and processes that these start are normal ones
+ * (SCHED_RESET_ON_FORK). Without the permission nothing changes. All changes are undone at the end.
  *
  * A daemon also raises threads and restores them. A daemon that was killed cannot: this module then
  * restores the threads.
@@ -69,8 +69,8 @@ void os_priority_init(struct os_priority *threads, bool realtime, unsigned level
  */
 void os_priority_set(struct os_priority *threads, unsigned level);
 /*
- * The daemon ranks the threads from now on (PLAN_CPUS), until os_priority_set(): later threads are not
- * raised here.
+ * The daemon ranks the threads from now on (PLAN_CPUS), until os_priority_set(): later threads are
+ * not raised here.
  */
 void os_priority_leave(struct os_priority *threads);
 /* The calling thread issues work from now on. */

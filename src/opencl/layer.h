@@ -3,8 +3,8 @@
  * table is copied and the entry points that schedule are overridden (entry.h); handles stay the
  * driver's own, our state lives beside them (handle_table.h). The way of a command: an entry point
  * of enqueue/ makes a struct opencl_command (graph/opencl_command.h), enqueue/opencl_submit.h gives
- * it to the driver at once or to the engine (src/engine/), which calls opencl_driver.c back to issue
- * it, whole or in pieces (graph/opencl_issue.h, graph/kernel_launch.h).
+ * it to the driver at once or to the engine (src/engine/), which calls opencl_driver.c back to
+ * issue it, whole or in pieces (graph/opencl_issue.h, graph/kernel_launch.h).
  *
  * Locks, in the order in which they may be nested: kernel / program records -> the engine's
  * (engine/runtime.h) -> handle-table shards. The driver is never called with the graph's lock held.
