@@ -55,6 +55,31 @@ START_TEST(a_translator_that_hangs_or_babbles_is_killed)
 }
 END_TEST
 
+START_TEST(a_translator_preloads_what_the_program_does_but_the_front)
+{
+    static const char script[] = "#!/bin/sh\ncat >/dev/null\nprintf %s \"$LD_PRELOAD\"\n";
+    uint8_t *answer;
+    char path[512];
+    size_t n;
+    int status;
+    FILE *file;
+
+    fresh_cache();
+    (void)snprintf(path, sizeof path, "%s/program", folder);
+    file = fopen(path, "w");
+    (void)fputs(script, file);
+    (void)fclose(file);
+    ck_assert_int_eq(chmod(path, 0700), 0);
+    ck_assert_int_eq(setenv("LD_PRELOAD", "/none/first.so:/none/libbaton-cuda.so /none/last.so", 1), 0);
+    ck_assert_int_eq(
+        child_ask(path, (const uint8_t *)"question", 8, 600 * NSEC_PER_SEC, 1 << 20, &answer, &n, &status),
+        0);
+    ck_assert_uint_eq(n, strlen("/none/first.so:/none/last.so"));
+    ck_assert_mem_eq(answer, "/none/first.so:/none/last.so", n);
+    free(answer);
+}
+END_TEST
+
 START_TEST(an_ignored_sigchld_and_blocked_signals_do_not_matter)
 {
     struct translate_result result;
@@ -282,6 +307,7 @@ END_TEST
 
 HARNESS_MAIN("translate program", 60, a_missing_or_failing_translator_is_a_reason,
              a_translator_that_hangs_or_babbles_is_killed,
+             a_translator_preloads_what_the_program_does_but_the_front,
              an_ignored_sigchld_and_blocked_signals_do_not_matter,
              no_process_and_no_descriptor_is_left_behind, the_host_never_sees_the_translator,
              hostile_sources_are_answered, what_cannot_be_understood_is_refused_with_its_reason,
