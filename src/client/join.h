@@ -10,6 +10,7 @@
 #ifndef CLIENT_JOIN_H
 #define CLIENT_JOIN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "baton/job.h"
@@ -21,7 +22,12 @@
  * Exported by libbaton-cuda.so: const struct join_hooks *(void). NULL before the program uses CUDA.
  */
 #define JOIN_CUDA_SYMBOL "baton_cuda_join"
-#define JOIN_VERSION     6u
+/*
+ * Exported by libbaton-cuda.so: void(bool). While on, calls of the calling thread go straight to the
+ * driver: they are part of a batch whose engines another session of this process holds.
+ */
+#define JOIN_CUDA_PASS_SYMBOL "baton_cuda_pass"
+#define JOIN_VERSION          6u
 
 struct join_hooks {
     uint32_t version; /* JOIN_VERSION */
@@ -47,5 +53,11 @@ extern const struct join_hooks join_hooks;
  * once. NULL: no memory.
  */
 const struct join_hooks *join_find(void);
+
+/* Those of one front, asked each time. NULL: it is not loaded, or not in use yet. */
+const struct join_hooks *join_find_layer(void);
+const struct join_hooks *join_find_cuda(void);
+/* The function behind JOIN_CUDA_PASS_SYMBOL, or NULL. */
+void (*join_find_cuda_pass(void))(bool on);
 
 #endif

@@ -27,7 +27,7 @@ static int look_at_object(struct dl_phdr_info *info, size_t size, void *ret_path
     return 1;
 }
 
-static const struct join_hooks *hooks_of_layer(void)
+const struct join_hooks *join_find_layer(void)
 {
     int (*ask)(uint32_t, size_t, void *, size_t *) = NULL;
     const struct join_hooks *found = NULL;
@@ -49,7 +49,7 @@ static const struct join_hooks *hooks_of_layer(void)
  * The CUDA front comes before all other libraries in symbol lookup. It answers once the program has
  * used CUDA.
  */
-static const struct join_hooks *hooks_of_cuda(void)
+const struct join_hooks *join_find_cuda(void)
 {
     const struct join_hooks *(*ask)(void) = NULL;
     const struct join_hooks *found;
@@ -57,6 +57,14 @@ static const struct join_hooks *hooks_of_cuda(void)
     *(void **)&ask = dlsym(RTLD_DEFAULT, JOIN_CUDA_SYMBOL);
     found = ask ? ask() : NULL;
     return found && found->version == JOIN_VERSION ? found : NULL;
+}
+
+void (*join_find_cuda_pass(void))(bool on)
+{
+    void (*found)(bool on) = NULL;
+
+    *(void **)&found = dlsym(RTLD_DEFAULT, JOIN_CUDA_PASS_SYMBOL);
+    return found;
 }
 
 /* Without the layer: libbaton's own session, which has no engines but keeps the statistics. */
@@ -80,9 +88,9 @@ const struct join_hooks *join_find(void)
 
     pthread_mutex_lock(&lock);
     if (!hooks)
-        hooks = hooks_of_layer();
+        hooks = join_find_layer();
     if (!hooks)
-        hooks = hooks_of_cuda();
+        hooks = join_find_cuda();
     if (!hooks)
         hooks = hooks_of_our_own();
     found = hooks;

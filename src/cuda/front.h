@@ -88,6 +88,8 @@ void front_stop_first(void);
 /* What libbaton.so looks for (client/join.h): one session in a process. */
 struct join_hooks;
 const struct join_hooks *baton_cuda_join(void);
+/* While on, calls of this thread go straight to the driver. */
+void baton_cuda_pass(bool on);
 
 /* For stubs.S. */
 void *stub_resolve(unsigned index);
