@@ -47,6 +47,8 @@ struct batch_api {
     int (*read)(void *device, const struct baton_place *from, void *to, size_t length);
     int (*copy)(void *source, const struct baton_place *from, void *target, const struct baton_place *to,
                 size_t length);
+    /* Does a front count such a copy as work of the target's execution engine? */
+    bool (*copy_executes)(const void *source, const void *target);
     int (*launch)(void *device, void *kernel);
 
     /* Host memory that the driver pins. NULL: none. *ret_handle: what host_free() needs besides. */

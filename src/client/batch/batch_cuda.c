@@ -405,11 +405,19 @@ static const char *kernel_new(void *data, const struct baton_kernel *given, void
 
 /* --- running --- */
 
-/* Waits for the command, if the driver has taken it. */
+/*
+ * Waits for the command, if the driver has taken it. A wait that fails is repeated once: after it
+ * the program may free the memory that the command uses.
+ */
 static int finish(const struct visit *visit, CUstream stream, CUresult code)
 {
-    if (code == CUDA_SUCCESS)
-        code = visit->device->cu->cuStreamSynchronize(stream);
+    const struct cuda_driver *cu = visit->device->cu;
+
+    if (code == CUDA_SUCCESS) {
+        code = cu->cuStreamSynchronize(stream);
+        if (code != CUDA_SUCCESS)
+            (void)cu->cuStreamSynchronize(stream);
+    }
     visit_end(visit);
     return (int)code;
 }
@@ -461,6 +469,12 @@ static int copy(void *source_data, const struct baton_place *from, void *target_
         code =
             source->cu->cuMemcpyPeerAsync(end, target->context, begin, source->context, length, source->out);
     return finish(&visit, source->out, code);
+}
+
+/* One between two contexts is a copy out of the source. */
+static bool copy_executes(const void *source, const void *target)
+{
+    return ((const struct cuda_device *)source)->context == ((const struct cuda_device *)target)->context;
 }
 
 static int launch(void *data, void *kernel_data)
@@ -522,6 +536,7 @@ const struct batch_api batch_cuda = {
     .write = write_host,
     .read = read_host,
     .copy = copy,
+    .copy_executes = copy_executes,
     .launch = launch,
     .host_alloc = host_alloc,
     .host_free = host_free,

@@ -8,14 +8,15 @@ enum { MOST_ENGINES = ENGINE_N * TOPOLOGY_MAX_NODES };
 /*
  * Which engines of this GPU the commands of the batch run on, as the fronts assign them. The batch
  * must hold all of them: a command that waited for another engine could wait for a batch that waits
- * for this one. Copies inside a device, and OpenCL's between two, occupy the execution engine.
+ * for this one.
  */
 static void mark_used(const struct baton_batch *batch, const struct batcher_gpu *gpu, bool ret_used[ENGINE_N])
 {
     for (size_t i = 0; i < batch->plan.n; i++) {
         const struct stream_task *task = &batch->streams[i];
 
-        if (task->where == gpu || (task->kind == COPY_DEVICE && task->target == gpu))
+        if (task->where == gpu || (task->kind == COPY_DEVICE && task->target == gpu &&
+                                   gpu->api->copy_executes(task->source->device, gpu->device)))
             ret_used[ENGINE_EXECUTION] = true;
         if (task->target == gpu)
             ret_used[ENGINE_COPY_IN] = true;
