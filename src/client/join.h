@@ -27,6 +27,8 @@
  * driver: they are part of a batch whose engines another session of this process holds.
  */
 #define JOIN_CUDA_PASS_SYMBOL "baton_cuda_pass"
+/* The same: const char *(int device), the name by which the front asks for the device's engines. */
+#define JOIN_CUDA_NAME_SYMBOL "baton_cuda_device_name"
 #define JOIN_VERSION          6u
 
 struct join_hooks {
@@ -57,7 +59,8 @@ const struct join_hooks *join_find(void);
 /* Those of one front, asked each time. NULL: it is not loaded, or not in use yet. */
 const struct join_hooks *join_find_layer(void);
 const struct join_hooks *join_find_cuda(void);
-/* The function behind JOIN_CUDA_PASS_SYMBOL, or NULL. */
+/* The functions behind JOIN_CUDA_PASS_SYMBOL and JOIN_CUDA_NAME_SYMBOL, or NULL. */
 void (*join_find_cuda_pass(void))(bool on);
+const char *(*join_find_cuda_name(void))(int device);
 
 #endif

@@ -67,6 +67,14 @@ void (*join_find_cuda_pass(void))(bool on)
     return found;
 }
 
+const char *(*join_find_cuda_name(void))(int device)
+{
+    const char *(*found)(int device) = NULL;
+
+    *(void **)&found = dlsym(RTLD_DEFAULT, JOIN_CUDA_NAME_SYMBOL);
+    return found;
+}
+
 /* Without the layer: libbaton's own session, which has no engines but keeps the statistics. */
 static const struct join_hooks *hooks_of_our_own(void)
 {

@@ -77,6 +77,13 @@ void baton_cuda_pass(bool on)
 {
     passes = on;
 }
+
+const char *baton_cuda_device_name(int device)
+{
+    const struct device_record *record = atomic_load(&front.ready) ? device_find(device) : NULL;
+
+    return record ? record->name : NULL;
+}
 #pragma GCC visibility pop
 
 /* --- functions of the driver --- */

@@ -90,6 +90,8 @@ struct join_hooks;
 const struct join_hooks *baton_cuda_join(void);
 /* While on, calls of this thread go straight to the driver. */
 void baton_cuda_pass(bool on);
+/* The name of the device's engines (wire/device_name.h), valid for good; NULL: none. */
+const char *baton_cuda_device_name(int device);
 
 /* For stubs.S. */
 void *stub_resolve(unsigned index);

@@ -238,6 +238,8 @@ static const struct join_hooks *find_session(const struct baton_batcher_config *
     const struct join_hooks *layer = config->n_gpus ? join_find_layer() : NULL;
     const struct join_hooks *cuda = config->n_cuda_gpus ? join_find_cuda() : NULL;
 
+    if (cuda)
+        libraries->cuda_name = join_find_cuda_name();
     if (layer && cuda)
         libraries->cuda_pass = join_find_cuda_pass();
     return layer ? layer : cuda ? cuda : join_find();

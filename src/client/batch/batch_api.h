@@ -68,6 +68,7 @@ struct batch_libraries {
      * the batch (client/join.h), else NULL.
      */
     void (*cuda_pass)(bool on);
+    const char *(*cuda_name)(int device); /* the CUDA front's name of a device; NULL: no front */
 };
 
 /* 0, or -EINVAL or -ENODEV with a message that follows the node's name. */

@@ -3,47 +3,14 @@
  * makes the context current to the calling thread and restores what was current before.
  */
 #include <errno.h>
-#include <limits.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "client/batch/batch_api.h"
-#include "model/topology.h"
-
-#define MAX_PARAMETER_BYTES 32764 /* of a kernel, in CUDA 12.1 and later */
-
-struct cuda_device {
-    const struct cuda_driver *cu;
-    void (*pass)(bool on); /* or NULL */
-    CUcontext context;
-    CUdevice device;
-    bool retained;             /* the primary context, by us */
-    unsigned long long life;   /* cuCtxGetId(); 0: unknown */
-    CUstream in, out, execute; /* owned; they do not wait for the default stream */
-    pthread_mutex_t lock;      /* guards what follows */
-    struct {
-        const struct cuda_device *target; /* copies to its memory are prepared */
-        bool enabled_here;                /* peer access, to be disabled by us */
-    } peers[TOPOLOGY_MAX_NODES];
-    size_t n_peers;
-};
-
-struct cuda_kernel {
-    CUfunction function; /* or a CUkernel */
-    unsigned grid[3], block[3], shared_bytes;
-    void **parameters; /* owned, with the bytes that they point to */
-};
+#include "client/batch/batch_cuda.h"
 
 /* --- contexts --- */
 
-struct visit {
-    struct cuda_device *device;
-    bool pushed;
-};
-
-static void visit_end(const struct visit *visit)
+void cuda_visit_end(const struct cuda_visit *visit)
 {
     const struct cuda_driver *cu = visit->device->cu;
     CUcontext left = NULL;
@@ -65,10 +32,9 @@ static CUresult check_life(const struct cuda_device *device)
     return code == CUDA_SUCCESS && life != device->life ? CUDA_ERROR_CONTEXT_IS_DESTROYED : code;
 }
 
-/* 0: the context is current to this thread until visit_end(). */
-static CUresult visit_begin(struct cuda_device *device, struct visit *ret_visit)
+CUresult cuda_visit_begin(struct cuda_device *device, struct cuda_visit *ret_visit)
 {
-    struct visit visit = {.device = device};
+    struct cuda_visit visit = {.device = device};
     CUcontext current = NULL;
     CUresult code;
 
@@ -93,16 +59,16 @@ static CUresult visit_begin(struct cuda_device *device, struct visit *ret_visit)
 static void disconnect(void *data)
 {
     struct cuda_device *device = data;
-    struct visit visit;
+    struct cuda_visit visit;
 
-    if (device->n_peers == 0 || visit_begin(device, &visit) != CUDA_SUCCESS)
+    if (device->n_peers == 0 || cuda_visit_begin(device, &visit) != CUDA_SUCCESS)
         return;
     for (size_t p = 0; p < device->n_peers; p++) {
         if (device->peers[p].enabled_here && check_life(device->peers[p].target) == CUDA_SUCCESS)
             (void)device->cu->cuCtxDisablePeerAccess(device->peers[p].target->context);
     }
     device->n_peers = 0;
-    visit_end(&visit);
+    cuda_visit_end(&visit);
 }
 
 /* A context that is gone has taken its streams with it. */
@@ -110,14 +76,14 @@ static void close_device(void *data)
 {
     struct cuda_device *device = data;
     const CUstream streams[] = {device->in, device->out, device->execute};
-    struct visit visit;
+    struct cuda_visit visit;
 
-    if (visit_begin(device, &visit) == CUDA_SUCCESS) {
+    if (cuda_visit_begin(device, &visit) == CUDA_SUCCESS) {
         for (size_t s = 0; s < 3; s++) {
             if (streams[s])
                 (void)device->cu->cuStreamDestroy_v2(streams[s]);
         }
-        visit_end(&visit);
+        cuda_visit_end(&visit);
     }
     if (device->retained) {
         if (device->pass)
@@ -167,7 +133,7 @@ int batch_cuda_open(const struct batch_libraries *libraries, const struct baton_
                     void **ret_device, char *message, size_t size)
 {
     struct cuda_device *device = calloc(1, sizeof *device);
-    struct visit visit;
+    struct cuda_visit visit;
     CUresult code;
 
     if (!device)
@@ -175,14 +141,15 @@ int batch_cuda_open(const struct batch_libraries *libraries, const struct baton_
     (void)pthread_mutex_init(&device->lock, NULL);
     device->cu = libraries->cuda;
     device->pass = libraries->cuda_pass;
+    device->name = libraries->cuda_name;
     if (device->pass)
         device->pass(true);
     code = open_context(device, gpu);
     if (device->pass)
         device->pass(false);
-    if (code == CUDA_SUCCESS && (code = visit_begin(device, &visit)) == CUDA_SUCCESS) {
+    if (code == CUDA_SUCCESS && (code = cuda_visit_begin(device, &visit)) == CUDA_SUCCESS) {
         code = open_streams(device);
-        visit_end(&visit);
+        cuda_visit_end(&visit);
     }
     if (code == CUDA_SUCCESS) {
         *ret_device = device;
@@ -196,10 +163,13 @@ int batch_cuda_open(const struct batch_libraries *libraries, const struct baton_
 static void device_name(const void *data, char ret_name[DEVICE_NAME_SIZE])
 {
     const struct cuda_device *device = data;
+    const char *known = device->name ? device->name(device->device) : NULL;
     char id[32] = "";
 
-    if (device->cu->cuDeviceGetPCIBusId(id, sizeof id, device->device) != CUDA_SUCCESS ||
-        !device_name_bus_id(id, ret_name))
+    if (known)
+        (void)snprintf(ret_name, DEVICE_NAME_SIZE, "%s", known);
+    else if (device->cu->cuDeviceGetPCIBusId(id, sizeof id, device->device) != CUDA_SUCCESS ||
+             !device_name_bus_id(id, ret_name))
         device_name_indexed("cuda", (unsigned)device->device, ret_name);
 }
 
@@ -223,15 +193,15 @@ static bool connect(void *source_data, void *target_data)
 {
     struct cuda_device *source = source_data;
     const struct cuda_device *target = target_data;
-    struct visit visit;
+    struct cuda_visit visit;
     bool known = source->context == target->context || source->device == target->device;
 
     pthread_mutex_lock(&source->lock);
     for (size_t p = 0; p < source->n_peers && !known; p++)
         known = source->peers[p].target == target;
-    if (!known && visit_begin(source, &visit) == CUDA_SUCCESS) {
+    if (!known && cuda_visit_begin(source, &visit) == CUDA_SUCCESS) {
         enable_peer(source, target);
-        visit_end(&visit);
+        cuda_visit_end(&visit);
     }
     pthread_mutex_unlock(&source->lock);
     return true;
@@ -262,17 +232,17 @@ static const char *hold(void *data, const struct baton_place *place, size_t byte
     struct cuda_device *device = data;
     CUdeviceptr first = place->address + place->offset;
     CUdeviceptr last = first + bytes - 1;
-    struct visit visit;
+    struct cuda_visit visit;
     const char *wrong;
 
     if (first < place->address || last < first)
         return "is not memory of a CUDA device";
-    if (visit_begin(device, &visit) != CUDA_SUCCESS)
+    if (cuda_visit_begin(device, &visit) != CUDA_SUCCESS)
         return "is in a CUDA context that is not valid any more";
     wrong = check_address(device, first);
     if (!wrong && last != first)
         wrong = check_address(device, last);
-    visit_end(&visit);
+    cuda_visit_end(&visit);
     return wrong;
 }
 
@@ -282,134 +252,13 @@ static void drop(void *data, const struct baton_place *place)
     (void)place;
 }
 
-static void kernel_free(void *data, void *kernel_data)
-{
-    struct cuda_kernel *kernel = kernel_data;
-
-    (void)data;
-    if (!kernel)
-        return;
-    free(kernel->parameters);
-    free(kernel);
-}
-
-/* The driver's size of a parameter; 0: there is no such parameter. */
-static CUresult size_of_parameter(const struct cuda_driver *cu, CUfunction function, size_t index,
-                                  size_t *ret_size)
-{
-    size_t offset;
-    CUresult code = cu->cuFuncGetParamInfo(function, index, &offset, ret_size);
-
-    if (code == CUDA_ERROR_INVALID_HANDLE && cu->cuKernelGetParamInfo)
-        code = cu->cuKernelGetParamInfo((CUkernel)(void *)function, index, &offset, ret_size);
-    if (code == CUDA_ERROR_INVALID_VALUE) {
-        *ret_size = 0;
-        code = CUDA_SUCCESS;
-    }
-    return code;
-}
-
-/*
- * The driver reads as many parameters as the kernel has, of the sizes that the kernel has. Drivers
- * older than CUDA 12.4 cannot be asked.
- */
-static const char *check_parameters(struct cuda_device *device, const struct baton_kernel *given)
-{
-    CUresult code = CUDA_SUCCESS;
-    const char *wrong = NULL;
-    struct visit visit;
-
-    if (!device->cu->cuFuncGetParamInfo)
-        return NULL;
-    if (visit_begin(device, &visit) != CUDA_SUCCESS)
-        return "its CUDA context is not valid any more";
-    for (size_t a = 0; a <= given->n_args && !wrong && code == CUDA_SUCCESS; a++) {
-        size_t size = 0;
-
-        code = size_of_parameter(device->cu, given->function, a, &size);
-        if (code == CUDA_SUCCESS && size != (a < given->n_args ? given->args[a].size : 0))
-            wrong =
-                "an argument of its kernel is not valid: number and sizes must be those of the parameters";
-    }
-    visit_end(&visit);
-    return code == CUDA_SUCCESS ? wrong : "its kernel is not valid";
-}
-
-static const char *fill_sizes(const struct baton_kernel *given, struct cuda_kernel *kernel)
-{
-    for (cl_uint d = 0; d < 3; d++) {
-        bool counts = d < given->dimensions;
-
-        if (counts && (given->grid[d] == 0 || given->grid[d] > UINT_MAX || given->block[d] == 0 ||
-                       given->block[d] > UINT_MAX))
-            return "a CUDA kernel needs a grid and a block";
-        kernel->grid[d] = counts ? (unsigned)given->grid[d] : 1;
-        kernel->block[d] = counts ? (unsigned)given->block[d] : 1;
-    }
-    return NULL;
-}
-
-static size_t aligned(size_t size)
-{
-    const size_t align = _Alignof(max_align_t);
-
-    return (size + align - 1) / align * align;
-}
-
-/* One block of memory: the pointers, then the values, each aligned as any type needs it. */
-static const char *fill_parameters(const struct baton_kernel *given, struct cuda_kernel *kernel)
-{
-    size_t pointers = aligned(given->n_args * sizeof(void *));
-    size_t total = 0;
-    unsigned char *values;
-
-    if (given->n_args > MAX_PARAMETER_BYTES)
-        return "an argument of its kernel is not valid: there are too many";
-    for (size_t a = 0; a < given->n_args; a++) {
-        if (!given->args[a].value || given->args[a].size == 0 || given->args[a].size > MAX_PARAMETER_BYTES)
-            return "an argument of its kernel is not valid: a CUDA parameter has a size and a value";
-        total += aligned(given->args[a].size);
-    }
-    values = calloc(1, pointers + total + 1);
-    if (!values)
-        return "no memory for its kernel";
-    kernel->parameters = (void **)(void *)values;
-    values += pointers;
-    for (size_t a = 0; a < given->n_args; a++) {
-        kernel->parameters[a] = memcpy(values, given->args[a].value, given->args[a].size);
-        values += aligned(given->args[a].size);
-    }
-    return NULL;
-}
-
-static const char *kernel_new(void *data, const struct baton_kernel *given, void **ret_kernel)
-{
-    struct cuda_kernel *kernel = calloc(1, sizeof *kernel);
-    const char *wrong;
-
-    if (!kernel)
-        return "no memory for its kernel";
-    kernel->function = given->function;
-    kernel->shared_bytes = given->shared_bytes;
-    wrong = fill_sizes(given, kernel);
-    if (!wrong)
-        wrong = fill_parameters(given, kernel);
-    if (!wrong)
-        wrong = check_parameters(data, given);
-    if (wrong)
-        kernel_free(data, kernel);
-    else
-        *ret_kernel = kernel;
-    return wrong;
-}
-
 /* --- running --- */
 
 /*
  * Waits for the command, if the driver has taken it. A wait that fails is repeated once: after it
  * the program may free the memory that the command uses.
  */
-static int finish(const struct visit *visit, CUstream stream, CUresult code)
+static int finish(const struct cuda_visit *visit, CUstream stream, CUresult code)
 {
     const struct cuda_driver *cu = visit->device->cu;
 
@@ -418,15 +267,15 @@ static int finish(const struct visit *visit, CUstream stream, CUresult code)
         if (code != CUDA_SUCCESS)
             (void)cu->cuStreamSynchronize(stream);
     }
-    visit_end(visit);
+    cuda_visit_end(visit);
     return (int)code;
 }
 
 static int write_host(void *data, const struct baton_place *to, const void *from, size_t length)
 {
     struct cuda_device *device = data;
-    struct visit visit;
-    CUresult code = visit_begin(device, &visit);
+    struct cuda_visit visit;
+    CUresult code = cuda_visit_begin(device, &visit);
 
     if (code != CUDA_SUCCESS)
         return (int)code;
@@ -437,8 +286,8 @@ static int write_host(void *data, const struct baton_place *to, const void *from
 static int read_host(void *data, const struct baton_place *from, void *to, size_t length)
 {
     struct cuda_device *device = data;
-    struct visit visit;
-    CUresult code = visit_begin(device, &visit);
+    struct cuda_visit visit;
+    CUresult code = cuda_visit_begin(device, &visit);
 
     if (code != CUDA_SUCCESS)
         return (int)code;
@@ -454,11 +303,11 @@ static int copy(void *source_data, const struct baton_place *from, void *target_
     const struct cuda_device *target = target_data;
     CUdeviceptr begin = from->address + from->offset;
     CUdeviceptr end = to->address + to->offset;
-    struct visit visit;
-    CUresult code = visit_begin(source, &visit);
+    struct cuda_visit visit;
+    CUresult code = cuda_visit_begin(source, &visit);
 
     if (code == CUDA_SUCCESS && check_life(target) != CUDA_SUCCESS) {
-        visit_end(&visit);
+        cuda_visit_end(&visit);
         code = CUDA_ERROR_CONTEXT_IS_DESTROYED;
     }
     if (code != CUDA_SUCCESS)
@@ -483,8 +332,8 @@ static int launch(void *data, void *kernel_data)
     const struct cuda_kernel *kernel = kernel_data;
     const unsigned *grid = kernel->grid;
     const unsigned *block = kernel->block;
-    struct visit visit;
-    CUresult code = visit_begin(device, &visit);
+    struct cuda_visit visit;
+    CUresult code = cuda_visit_begin(device, &visit);
 
     if (code != CUDA_SUCCESS)
         return (int)code;
@@ -499,28 +348,28 @@ static int launch(void *data, void *kernel_data)
 static void *host_alloc(void *data, size_t bytes, void **ret_handle)
 {
     struct cuda_device *device = data;
-    struct visit visit;
+    struct cuda_visit visit;
     void *host = NULL;
 
     *ret_handle = NULL;
-    if (visit_begin(device, &visit) != CUDA_SUCCESS)
+    if (cuda_visit_begin(device, &visit) != CUDA_SUCCESS)
         return NULL;
     if (device->cu->cuMemHostAlloc(&host, bytes, CU_MEMHOSTALLOC_PORTABLE) != CUDA_SUCCESS)
         host = NULL;
-    visit_end(&visit);
+    cuda_visit_end(&visit);
     return host;
 }
 
 static void host_free(void *data, void *host, void *handle)
 {
     struct cuda_device *device = data;
-    struct visit visit;
+    struct cuda_visit visit;
 
     (void)handle;
-    if (visit_begin(device, &visit) != CUDA_SUCCESS)
+    if (cuda_visit_begin(device, &visit) != CUDA_SUCCESS)
         return;
     (void)device->cu->cuMemFreeHost(host);
-    visit_end(&visit);
+    cuda_visit_end(&visit);
 }
 
 const struct batch_api batch_cuda = {
@@ -531,8 +380,8 @@ const struct batch_api batch_cuda = {
     .disconnect = disconnect,
     .hold = hold,
     .drop = drop,
-    .kernel_new = kernel_new,
-    .kernel_free = kernel_free,
+    .kernel_new = cuda_kernel_new,
+    .kernel_free = cuda_kernel_free,
     .write = write_host,
     .read = read_host,
     .copy = copy,
