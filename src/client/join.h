@@ -1,35 +1,22 @@
 /*
- * How libbaton.so, linked by a program, finds libbaton-layer.so, loaded by the OpenCL loader. Each
- * has its own copy of this folder, and a process must have only one session. The layer answers one
- * private question through its exported clGetLayerInfo. libbaton.so searches the loaded objects for
- * the layer and asks it. This needs no environment variable, no further exported symbol and no
- * order of loading.
- *
- * The CUDA front (libbaton-cuda.so) has no such call and answers through a function of its own.
+ * How libbaton.so, linked by a program, finds libbaton-layer.so, which has the fronts. Each has its
+ * own copy of this folder, and a process must have only one session. The OpenCL loader loads the
+ * layer, or the first CUDA call does. libbaton.so searches the loaded objects for it. If a program
+ * under `baton run` names a job before it uses a GPU, libbaton.so loads the layer, which is named in
+ * OPENCL_LAYERS. So there is no order of loading.
  */
 #ifndef CLIENT_JOIN_H
 #define CLIENT_JOIN_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "baton/job.h"
 #include "client/lease.h"
 #include "client/session.h"
 
-#define JOIN_LAYER_INFO 0x4BA70001u /* a cl_layer_info; the value is a `const struct join_hooks *` */
-/*
- * Exported by libbaton-cuda.so: const struct join_hooks *(void). NULL before the program uses CUDA.
- */
-#define JOIN_CUDA_SYMBOL "baton_cuda_join"
-/*
- * Exported by libbaton-cuda.so: void(bool). While on, calls of the calling thread go straight to the
- * driver: they are part of a batch whose engines another session of this process holds.
- */
-#define JOIN_CUDA_PASS_SYMBOL "baton_cuda_pass"
-/* The same: const char *(int device), the name by which the front asks for the device's engines. */
-#define JOIN_CUDA_NAME_SYMBOL "baton_cuda_device_name"
-#define JOIN_VERSION          6u
+#define JOIN_LAYER_FILE "libbaton-layer.so"
+#define JOIN_SYMBOL     "baton_join" /* exported by the layer: const struct join_hooks *(void) */
+#define JOIN_VERSION    7u
 
 struct join_hooks {
     uint32_t version; /* JOIN_VERSION */
@@ -44,8 +31,7 @@ struct join_hooks {
 };
 
 /*
- * For the layer: makes this session (NULL: none) the one of the process. The layer then answers
- * JOIN_LAYER_INFO with join_hooks.
+ * For the layer: makes this session (NULL: none) the one of the process, which join_hooks are for.
  */
 void join_offer(struct session *session);
 extern const struct join_hooks join_hooks;
@@ -55,12 +41,5 @@ extern const struct join_hooks join_hooks;
  * once. NULL: no memory.
  */
 const struct join_hooks *join_find(void);
-
-/* Those of one front, asked each time. NULL: it is not loaded, or not in use yet. */
-const struct join_hooks *join_find_layer(void);
-const struct join_hooks *join_find_cuda(void);
-/* The functions behind JOIN_CUDA_PASS_SYMBOL and JOIN_CUDA_NAME_SYMBOL, or NULL. */
-void (*join_find_cuda_pass(void))(bool on);
-const char *(*join_find_cuda_name(void))(int device);
 
 #endif

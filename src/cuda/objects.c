@@ -9,6 +9,7 @@
 #include "cuda/front.h"
 #include "cuda/function.h"
 #include "cuda/genuine.h"
+#include "cuda/issue.h"
 #include "cuda/mark.h"
 #include "cuda/own_stream.h"
 #include "engine/graph.h"
@@ -92,7 +93,7 @@ static struct device_record *find_device(CUdevice device)
     record->device = device;
     name_device(record);
     read_limits(record);
-    engine_device_init(&record->base, record->name, NULL);
+    engine_device_init(&record->base, &issue_ops, record->name, NULL);
     objects.devices[device] = record;
     return record;
 }
@@ -222,8 +223,10 @@ void stream_drop(struct stream_record *stream)
             return;
     pthread_mutex_lock(&stream->context->lock);
     last = atomic_fetch_sub(&stream->refs, 1) == 1;
-    if (last)
+    if (last) {
         list_remove(&stream->link);
+        atomic_fetch_sub(&stream->context->n_streams, 1);
+    }
     pthread_mutex_unlock(&stream->context->lock);
     if (!last)
         return;
@@ -241,6 +244,7 @@ struct stream_record *stream_new(struct context_record *context, CUstream handle
     init_stream(stream, context, handle, lane, blocking);
     pthread_mutex_lock(&context->lock);
     list_append(&context->streams, &stream->link);
+    atomic_fetch_add(&context->n_streams, 1);
     pthread_mutex_unlock(&context->lock);
     return stream;
 }

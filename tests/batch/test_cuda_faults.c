@@ -300,6 +300,9 @@ START_TEST(a_call_that_fails_has_a_documented_answer_and_the_next_batch_runs)
 
     if (own && time == 0)
         return;
+    /* Under Baton the front names devices by this call, too, and both must get the same answer. */
+    if (getenv("BATON_TEST_FRONT") && time > 0 && strcmp(name, "cuDeviceGetPCIBusId") == 0)
+        return;
     (void)snprintf(script, sizeof script, "%s:%d:999", name, own ? time + 4 : time);
     setenv("BATON_CUDA_CPU_FAIL", script, 1);
     scenario(name, time);

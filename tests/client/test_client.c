@@ -15,7 +15,7 @@
 #include "client/lease.h"
 #include "client/session.h"
 #include "client/settings.h"
-#include "client/standing.h"
+#include "client/os_priority.h"
 #include "base/random.h"
 #include "wire/rank.h"
 #include "harness.h"
@@ -552,24 +552,24 @@ START_TEST(stats_are_one_object_with_every_key)
 }
 END_TEST
 
-START_TEST(the_standing_with_the_system_becomes_a_priority)
+START_TEST(the_priority_with_the_system_becomes_that_of_the_program)
 {
     int given = getpriority(PRIO_PROCESS, 0); /* the test may run under nice(1), and may not go back */
     int nice = given < 7 ? 7 : given;
 
-    ck_assert_uint_eq(standing_priority(SCHED_FIFO, 50, 0), 50);
-    ck_assert_uint_eq(standing_priority(SCHED_RR, 1, -20), 1);
-    ck_assert_uint_eq(standing_priority(SCHED_OTHER, 0, 0), 20);
-    ck_assert_uint_eq(standing_priority(SCHED_OTHER, 0, -20), 40);
-    ck_assert_uint_eq(standing_priority(SCHED_BATCH, 0, 19), 1);
+    ck_assert_uint_eq(os_priority_of(SCHED_FIFO, 50, 0), 50);
+    ck_assert_uint_eq(os_priority_of(SCHED_RR, 1, -20), 1);
+    ck_assert_uint_eq(os_priority_of(SCHED_OTHER, 0, 0), 20);
+    ck_assert_uint_eq(os_priority_of(SCHED_OTHER, 0, -20), 40);
+    ck_assert_uint_eq(os_priority_of(SCHED_BATCH, 0, 19), 1);
     ck_assert_int_eq(setpriority(PRIO_PROCESS, 0, nice), 0);
-    ck_assert_uint_eq(standing_own(), 20 - (unsigned)nice);
+    ck_assert_uint_eq(os_priority_own(), 20 - (unsigned)nice);
 }
 END_TEST
 
 static bool realtime_permitted(void)
 {
-    struct sched_param parameters = {.sched_priority = STANDING_HIGH};
+    struct sched_param parameters = {.sched_priority = OS_PRIORITY_HIGH};
     bool permitted = sched_setscheduler(0, SCHED_FIFO, &parameters) == 0;
 
     parameters.sched_priority = 0;
@@ -605,18 +605,18 @@ END_TEST
 START_TEST(threads_of_a_real_time_client_follow_its_rank)
 {
     struct sched_param parameters = {0};
-    struct standing standing;
+    struct os_priority threads;
 
     if (!realtime_permitted())
         return;
-    standing_init(&standing, true, rank_level(false, 99));
-    standing_raise(&standing);
-    standing_set(&standing, rank_level(true, 10)); /* the least of a plan with ten tasks */
+    os_priority_init(&threads, true, rank_level(false, 99));
+    os_priority_raise(&threads);
+    os_priority_set(&threads, rank_level(true, 10)); /* the least of a plan with ten tasks */
     ck_assert_int_eq(sched_getparam(0, &parameters), 0);
     ck_assert_int_eq(parameters.sched_priority, 17); /* 10 + 30 x 25 / 99; others have 14 at most */
-    standing_restore(&standing);
+    os_priority_restore(&threads);
     ck_assert_int_eq(sched_getscheduler(0), SCHED_OTHER);
-    standing_set(&standing, rank_level(true, 99)); /* no longer a real-time client */
+    os_priority_set(&threads, rank_level(true, 99)); /* no longer a real-time client */
     ck_assert_int_eq(sched_getscheduler(0), SCHED_OTHER);
 }
 END_TEST
@@ -643,16 +643,16 @@ END_TEST
 /* The exit status of a real-time client without privileges but with a limit that permits it. */
 static int raise_and_restore(void)
 {
-    const struct rlimit permitted = {STANDING_HIGH, STANDING_HIGH};
-    struct standing standing;
+    const struct rlimit permitted = {OS_PRIORITY_HIGH, OS_PRIORITY_HIGH};
+    struct os_priority threads;
 
     if (setrlimit(RLIMIT_RTPRIO, &permitted) < 0 || setgid(65534) < 0 || setuid(65534) < 0)
         return 0; /* cannot be tried here */
-    standing_init(&standing, true, 50);
-    standing_raise(&standing);
+    os_priority_init(&threads, true, 50);
+    os_priority_raise(&threads);
     if ((sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) != SCHED_FIFO)
         return 0;
-    standing_restore(&standing);
+    os_priority_restore(&threads);
     return (sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) == SCHED_OTHER ? 0 : 1;
 }
 
@@ -762,7 +762,8 @@ HARNESS_MAIN("client", 30, task_handles_keep_statistics_of_their_own, settings_t
              a_program_that_leaves_releases_out_is_not_early, a_new_period_may_start_at_a_miss,
              percentiles_are_nearest_ranks, a_rank_between_two_jobs_is_the_later_one,
              only_the_last_jobs_are_kept_for_percentiles, stats_are_one_object_with_every_key,
-             the_standing_with_the_system_becomes_a_priority, threads_of_a_real_time_client_follow_its_rank,
+             the_priority_with_the_system_becomes_that_of_the_program,
+             threads_of_a_real_time_client_follow_its_rank,
              a_real_time_client_stands_in_the_band_until_it_leaves,
              a_thread_that_is_real_time_already_stays_as_it_is,
              a_real_time_client_without_privileges_is_put_back_too, explicit_jobs_silence_inferred_ones,

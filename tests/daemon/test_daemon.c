@@ -833,7 +833,7 @@ START_TEST(an_idle_daemon_sleeps_without_a_timer)
 }
 END_TEST
 
-/* ---- real-time standing ---- */
+/* ---- real-time priority ---- */
 
 static bool is_fifo(void *argument)
 {
@@ -851,7 +851,7 @@ START_TEST(a_holder_is_boosted_when_asked_to_yield_and_restored_when_it_has)
     struct puppet holder, urgent;
 
     fixture_start(&fixture, "probe: false\nband: [10, 40]\n", NULL);
-    holder = puppet_start(&fixture, "holder", 10, DEVICE); /* welcomed: the daemon has its standing by now */
+    holder = puppet_start(&fixture, "holder", 10, DEVICE); /* welcomed: the daemon knows its priority */
     urgent = puppet_start(&fixture, "urgent", 80, DEVICE);
     if ((sched_getscheduler(fixture.daemon) & ~SCHED_RESET_ON_FORK) != SCHED_FIFO) {
         printf("no permission for SCHED_FIFO: the order alone is tested\n");

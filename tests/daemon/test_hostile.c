@@ -265,7 +265,7 @@ START_TEST(a_client_cannot_fill_the_log)
 }
 END_TEST
 
-/* ---- real-time standing ---- */
+/* ---- real-time priority ---- */
 
 static bool is_fifo(void *puppet)
 {

@@ -226,31 +226,11 @@ int batcher_new_over(const struct batch_libraries *libraries, const struct baton
 /* The fields of the first version. */
 #define CONFIG_SIZE (offsetof(struct baton_batcher_config, emulate_ratio) + sizeof(double))
 
-/*
- * The session of this process that takes the engines of the batches. Commands of a front pass
- * without waiting within the engines that its own session holds. So it is the session of the front
- * that the batcher's commands go through. With both fronts it is the OpenCL layer's, and the CUDA
- * front lets the batcher's calls pass.
- */
-static const struct join_hooks *find_session(const struct baton_batcher_config *config,
-                                             struct batch_libraries *libraries)
-{
-    const struct join_hooks *layer = config->n_gpus ? join_find_layer() : NULL;
-    const struct join_hooks *cuda = config->n_cuda_gpus ? join_find_cuda() : NULL;
-
-    if (cuda)
-        libraries->cuda_name = join_find_cuda_name();
-    if (layer && cuda)
-        libraries->cuda_pass = join_find_cuda_pass();
-    return layer ? layer : cuda ? cuda : join_find();
-}
-
 int baton_batcher_new(const struct baton_batcher_config *given, struct baton_batcher **ret_batcher,
                       char *ret_message, size_t size)
 {
     struct baton_batcher_config config = {0};
     struct batch_libraries libraries = {0};
-    const struct join_hooks *hooks;
     int result;
 
     if (given->size < CONFIG_SIZE)
@@ -263,12 +243,9 @@ int baton_batcher_new(const struct baton_batcher_config *given, struct baton_bat
         return say(ret_message, size, -ENODEV, "libOpenCL.so.1 is not there, or older than OpenCL 2.1");
     if (config.n_cuda_gpus && !libraries.cuda)
         return say(ret_message, size, -ENODEV, "libcuda.so.1 is not there, or lacks a function");
-    if (libraries.cuda)
-        (void)libraries.cuda->cuInit(0); /* the front answers from its first call on */
-    hooks = find_session(&config, &libraries);
     result = batcher_new_over(&libraries, &config, ret_batcher, ret_message, size);
     if (result == 0)
-        batcher_use(*ret_batcher, hooks);
+        batcher_use(*ret_batcher, join_find());
     return result;
 }
 

@@ -63,12 +63,6 @@ extern const struct batch_api batch_cuda;
 struct batch_libraries {
     const struct opencl *cl;
     const struct cuda_driver *cuda;
-    /*
-     * The CUDA front's join_cuda_pass() where another session of this process takes the engines of
-     * the batch (client/join.h), else NULL.
-     */
-    void (*cuda_pass)(bool on);
-    const char *(*cuda_name)(int device); /* the CUDA front's name of a device; NULL: no front */
 };
 
 /* 0, or -EINVAL or -ENODEV with a message that follows the node's name. */

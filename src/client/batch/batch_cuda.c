@@ -19,8 +19,6 @@ void cuda_visit_end(const struct cuda_visit *visit)
     if (visit->pushed && cu->cuCtxPopCurrent_v2(&left) != CUDA_SUCCESS &&
         cu->cuCtxGetCurrent(&left) == CUDA_SUCCESS && left == visit->device->context)
         (void)cu->cuCtxPopCurrent_v2(&left);
-    if (visit->device->pass)
-        visit->device->pass(false);
 }
 
 /* The handle of a context that was destroyed may be that of a new one by now. */
@@ -38,8 +36,6 @@ CUresult cuda_visit_begin(struct cuda_device *device, struct cuda_visit *ret_vis
     CUcontext current = NULL;
     CUresult code;
 
-    if (device->pass)
-        device->pass(true);
     code = check_life(device);
     if (code == CUDA_SUCCESS)
         code = device->cu->cuCtxGetCurrent(&current);
@@ -49,8 +45,6 @@ CUresult cuda_visit_begin(struct cuda_device *device, struct cuda_visit *ret_vis
     }
     if (code == CUDA_SUCCESS)
         *ret_visit = visit;
-    else if (device->pass)
-        device->pass(false);
     return code;
 }
 
@@ -85,13 +79,8 @@ static void close_device(void *data)
         }
         cuda_visit_end(&visit);
     }
-    if (device->retained) {
-        if (device->pass)
-            device->pass(true);
+    if (device->retained)
         (void)device->cu->cuDevicePrimaryCtxRelease_v2(device->device);
-        if (device->pass)
-            device->pass(false);
-    }
     pthread_mutex_destroy(&device->lock);
     free(device);
 }
@@ -140,13 +129,7 @@ int batch_cuda_open(const struct batch_libraries *libraries, const struct baton_
         return -ENOMEM;
     (void)pthread_mutex_init(&device->lock, NULL);
     device->cu = libraries->cuda;
-    device->pass = libraries->cuda_pass;
-    device->name = libraries->cuda_name;
-    if (device->pass)
-        device->pass(true);
     code = open_context(device, gpu);
-    if (device->pass)
-        device->pass(false);
     if (code == CUDA_SUCCESS && (code = cuda_visit_begin(device, &visit)) == CUDA_SUCCESS) {
         code = open_streams(device);
         cuda_visit_end(&visit);
@@ -163,13 +146,10 @@ int batch_cuda_open(const struct batch_libraries *libraries, const struct baton_
 static void device_name(const void *data, char ret_name[DEVICE_NAME_SIZE])
 {
     const struct cuda_device *device = data;
-    const char *known = device->name ? device->name(device->device) : NULL;
     char id[32] = "";
 
-    if (known)
-        (void)snprintf(ret_name, DEVICE_NAME_SIZE, "%s", known);
-    else if (device->cu->cuDeviceGetPCIBusId(id, sizeof id, device->device) != CUDA_SUCCESS ||
-             !device_name_bus_id(id, ret_name))
+    if (device->cu->cuDeviceGetPCIBusId(id, sizeof id, device->device) != CUDA_SUCCESS ||
+        !device_name_bus_id(id, ret_name))
         device_name_indexed("cuda", (unsigned)device->device, ret_name);
 }
 

@@ -9,8 +9,6 @@
 
 struct cuda_device {
     const struct cuda_driver *cu;
-    void (*pass)(bool on);           /* or NULL */
-    const char *(*name)(int device); /* or NULL: the front's name of the device */
     CUcontext context;
     CUdevice device;
     bool retained;             /* the primary context, by us */
