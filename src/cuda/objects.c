@@ -1,6 +1,5 @@
 #include "cuda/objects.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -71,13 +70,10 @@ static void read_limits(struct device_record *device)
 /* The name that OpenCL's view of the same GPU has, too. */
 static void name_device(struct device_record *device)
 {
-    unsigned domain, bus, slot, function;
     char id[32] = "";
 
-    if (genuine.cuDeviceGetPCIBusId(id, sizeof id, device->device) == CUDA_SUCCESS &&
-        sscanf(id, "%x:%x:%x.%x", &domain, &bus, &slot, &function) == 4)
-        device_name_pci(domain, bus, slot, function, device->name);
-    else
+    if (genuine.cuDeviceGetPCIBusId(id, sizeof id, device->device) != CUDA_SUCCESS ||
+        !device_name_bus_id(id, device->name))
         device_name_indexed("cuda", (unsigned)device->device, device->name);
 }
 
