@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/demangle.h"
 #include "wire/notice.h"
 #include "wire/page.h"
 
@@ -22,10 +23,15 @@ int notices_ask(struct monitor *monitor, uint32_t slot, uint64_t number, struct 
 
 static void print_kernels(const struct frame_about_notice *all, size_t n, enum notice notice)
 {
-    for (size_t i = 0; i < n; i++)
-        if (all[i].notice == (uint32_t)notice && (all[i].kernel[0] || all[i].detail[0]))
-            printf("         %s%s%s%s\n", all[i].kernel[0] ? "kernel " : "", all[i].kernel,
-                   all[i].kernel[0] && all[i].detail[0] ? ": " : "", all[i].detail);
+    char readable[DEMANGLE_SIZE];
+
+    for (size_t i = 0; i < n; i++) {
+        if (all[i].notice != (uint32_t)notice || (!all[i].kernel[0] && !all[i].detail[0]))
+            continue;
+        demangle_kernel(all[i].kernel, readable, sizeof readable);
+        printf("         %s%s%s%s\n", all[i].kernel[0] ? "kernel " : "", readable,
+               all[i].kernel[0] && all[i].detail[0] ? ": " : "", all[i].detail);
+    }
 }
 
 static bool any_of(const struct frame_about_notice *all, size_t n, enum notice notice)
@@ -64,14 +70,17 @@ json_t *notices_json(struct monitor *monitor, const struct frame_about_client *c
 {
     struct frame_about_notice about;
     json_t *list = json_array();
+    char readable[DEMANGLE_SIZE];
 
     for (uint64_t i = 0; notices_ask(monitor, client->next - 1, i, &about) == 0; i++) {
         const struct notice_words *words = &notice_table[about.notice];
 
-        (void)json_array_append_new(list, json_pack("{s:o, s:s, s:s, s:s, s:s}", "kernel",
-                                                    about.kernel[0] ? json_string(about.kernel) : json_null(),
-                                                    "reason", words->name, "why", words->sentence, "detail",
-                                                    about.detail, "advice", words->advice));
+        demangle_kernel(about.kernel, readable, sizeof readable);
+        (void)json_array_append_new(
+            list, json_pack("{s:o, s:o, s:s, s:s, s:s, s:s}", "kernel",
+                            about.kernel[0] ? json_string(readable) : json_null(), "symbol",
+                            about.kernel[0] ? json_string(about.kernel) : json_null(), "reason", words->name,
+                            "why", words->sentence, "detail", about.detail, "advice", words->advice));
     }
     return list;
 }

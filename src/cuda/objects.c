@@ -1,6 +1,5 @@
 #include "cuda/objects.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,6 +9,7 @@
 #include "cuda/front.h"
 #include "cuda/function.h"
 #include "cuda/genuine.h"
+#include "cuda/issue.h"
 #include "cuda/mark.h"
 #include "cuda/own_stream.h"
 #include "engine/graph.h"
@@ -70,13 +70,10 @@ static void read_limits(struct device_record *device)
 /* The name that OpenCL's view of the same GPU has, too. */
 static void name_device(struct device_record *device)
 {
-    unsigned domain, bus, slot, function;
     char id[32] = "";
 
-    if (genuine.cuDeviceGetPCIBusId(id, sizeof id, device->device) == CUDA_SUCCESS &&
-        sscanf(id, "%x:%x:%x.%x", &domain, &bus, &slot, &function) == 4)
-        device_name_pci(domain, bus, slot, function, device->name);
-    else
+    if (genuine.cuDeviceGetPCIBusId(id, sizeof id, device->device) != CUDA_SUCCESS ||
+        !device_name_bus_id(id, device->name))
         device_name_indexed("cuda", (unsigned)device->device, device->name);
 }
 
@@ -96,7 +93,7 @@ static struct device_record *find_device(CUdevice device)
     record->device = device;
     name_device(record);
     read_limits(record);
-    engine_device_init(&record->base, record->name, NULL);
+    engine_device_init(&record->base, &issue_ops, record->name, NULL);
     objects.devices[device] = record;
     return record;
 }

@@ -199,4 +199,6 @@ const struct driver_ops opencl_driver = {
     .meter_drop = meter_drop,
     .job_ending = spread_job_ends,
     .job_over = spread_job_over,
+    .stop_issuers = program_stop,
+    .stop_threads = spread_stop,
 };

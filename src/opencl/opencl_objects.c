@@ -7,6 +7,7 @@
 
 #include "opencl/entry.h"
 #include "opencl/layer.h"
+#include "opencl/opencl_driver.h"
 #include "opencl/graph/deferred_map.h"
 #include "opencl/program/program_record.h"
 #include "wire/device_name.h"
@@ -21,7 +22,7 @@ static void keep_sampler(void *record)
     front.target.clRetainSampler(((struct sampler_record *)record)->handle);
 }
 
-void objects_init(void)
+void object_tables_init(void)
 {
     handle_table_init(&front.queues, object_keep);
     handle_table_init(&front.mems, object_keep);
@@ -132,7 +133,7 @@ static struct opencl_device *make_device(cl_device_id device)
         root = find_device(parent) ? find_device(parent) : make_device(parent);
     if (!root)
         name_of(device, record->platform, name);
-    engine_device_init(&record->base, name, root ? &root->base : NULL);
+    engine_device_init(&record->base, &opencl_driver, name, root ? &root->base : NULL);
     link_device(record);
     return record;
 }
@@ -201,7 +202,7 @@ static cl_command_queue note_queue(cl_command_queue handle, cl_device_id device,
         free(record);
     if (runtime_session())
         session_register_thread(runtime_session(), gettid());
-    layer_stop_at_exit();
+    runtime_stop_at_exit(&opencl_driver);
     return handle;
 }
 

@@ -106,7 +106,7 @@ struct kernel_record {
 
 extern const struct object_class queue_class; /* also of queues of our own */
 
-void objects_init(void);
+void object_tables_init(void);
 
 /* What an info call answers with a value of so many bytes. */
 cl_int info_answer(const void *value, size_t size, size_t room, void *ret_value, size_t *ret_size);

@@ -44,7 +44,7 @@ struct ptx_reader {
     struct ptx_symbol *scopes[PTX_DEEPEST]; /* the symbols of each open scope */
     unsigned depth;
     bool refused;
-    bool is_outline;             /* module.h: what is not known is kept, not rejected */
+    bool is_outline;             /* ptx_module.h: what is not known is kept, not rejected */
     struct ptx_routine *routine; /* whose body is being read */
     struct ptx_variable **variables_end;
     struct ptx_routine **routines_end;

@@ -192,7 +192,7 @@ static int many(void)
     MUST(cuModuleLoadData(&module, text));
     MUST(cuModuleGetFunction(&fill, module, "fill"));
     for (int i = 0; i < STREAMS; i++)
-        MUST(cuStreamCreate(&streams[i], CU_STREAM_DEFAULT));
+        MUST(cuStreamCreate(&streams[i], 0));
     MUST(cuStreamBeginCapture_v2(streams[0], CU_STREAM_CAPTURE_MODE_RELAXED));
     for (int i = 0; i < STREAMS; i++)
         MUST(cuMemcpyDtoHAsync_v2(&seen[i], words + ((size_t)i * N + N - 1) * sizeof(int), sizeof(int),

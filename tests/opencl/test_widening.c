@@ -13,12 +13,12 @@
 #include "harness.h"
 #include "opencl/layer.h"
 #include "opencl/opencl_objects.h"
-#include "opencl/quirks/crossing.h"
+#include "opencl/quirks/nested_enqueue.h"
 
 struct opencl_front front;
 static bool nested;
 
-bool crossing_nested(void)
+bool nested_enqueue_nested(void)
 {
     return nested;
 }

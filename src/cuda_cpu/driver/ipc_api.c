@@ -1,4 +1,4 @@
-/* Memory and events of one process in another (share.h). */
+/* Memory and events of one process in another (shared_memory.h). */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>

@@ -123,7 +123,7 @@ static cl_int check_command(const struct command_buffer *buffer, struct recorded
     if (draft.queue) {
         if (kernel)
             draft.u.launch.kernel = kernel;
-        code = validate_command(&draft);
+        code = validate_draft(&draft);
         queue_unref(draft.queue);
     }
     if (kernel)

@@ -39,7 +39,7 @@ static inline cl_int enqueue_end(struct opencl_command *draft, cl_bool blocking,
 {
     cl_int code;
 
-    code = submit(draft, blocking, n, waits, event);
+    code = submit_command(draft, blocking, n, waits, event);
     queue_unref(draft->queue);
     return code;
 }

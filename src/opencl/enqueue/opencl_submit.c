@@ -265,11 +265,11 @@ static bool may_go_now(const struct submission *s)
         return false;
     if (kind_of(draft)->launch) /* stays on its device, and whole */
         return !(s->spreads && kind_of(draft)->cut_by_time && spread_wants(draft)) && launch_direct(draft);
-    return !s->cut || (s->blocking && validate_command(draft) == CL_SUCCESS);
+    return !s->cut || (s->blocking && validate_draft(draft) == CL_SUCCESS);
 }
 
-cl_int submit(struct opencl_command *draft, cl_bool blocking, cl_uint n, const cl_event *waits,
-              cl_event *ret_event)
+cl_int submit_command(struct opencl_command *draft, cl_bool blocking, cl_uint n, const cl_event *waits,
+                      cl_event *ret_event)
 {
     struct submission s = {.draft = draft, .blocking = blocking, .ret_event = ret_event};
     struct queue_record *queue = draft->queue;
@@ -284,7 +284,7 @@ cl_int submit(struct opencl_command *draft, cl_bool blocking, cl_uint n, const c
     s.cut = draft->base.bytes && draft->base.bytes > chunk_size(draft);
     if (may_go_now(&s) && submit_now(&s, &code))
         return code;
-    code = validate_command(draft);
+    code = validate_draft(draft);
     if (code == CL_SUCCESS)
         return submit_queued(draft, blocking, n, waits, ret_event);
     /* The driver's own answer, when asking it cannot overtake anything. */

@@ -10,8 +10,8 @@
  * A call that validate finds wrong is answered by the driver itself when nothing is queued before
  * it.
  */
-cl_int submit(struct opencl_command *draft, cl_bool blocking, cl_uint n, const cl_event *waits,
-              cl_event *ret_event);
+cl_int submit_command(struct opencl_command *draft, cl_bool blocking, cl_uint n, const cl_event *waits,
+                      cl_event *ret_event);
 
 /*
  * Puts a draft that command_prepare() has seen into the graph, without asking whether it could go

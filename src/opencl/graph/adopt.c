@@ -9,6 +9,7 @@
 #include "opencl/graph/kinds.h"
 #include "opencl/graph/kernel_launch.h"
 #include "opencl/layer.h"
+#include "opencl/opencl_driver.h"
 #include "opencl/opencl_objects.h"
 
 /* --- what a draft borrowed --- */
@@ -322,7 +323,7 @@ void command_submit(struct opencl_command *command, cl_uint n_waits, const cl_ev
         if (other) {
             graph_wait_command(&command->base, &other->base, EDGE_LISTED);
             command_unref(&other->base);
-        } else if (runtime.ops->mark_status(mark_of(waits[i])) < 0 || !is_ordered(command, waits[i])) {
+        } else if (opencl_driver.mark_status(mark_of(waits[i])) < 0 || !is_ordered(command, waits[i])) {
             graph_wait_mark(&command->base, mark_of(waits[i]));
         }
     }

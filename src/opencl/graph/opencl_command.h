@@ -1,8 +1,8 @@
 /*
  * One enqueued command of OpenCL, and also the node that a user event is in the graph: the engine's
  * part first (engine/command.h), then what the driver's call needs. The entry points make it on the
- * stack as a draft; enqueue/submit.h copies it to the heap only when it cannot go to the driver at
- * once.
+ * stack as a draft; enqueue/opencl_submit.h copies it to the heap only when it cannot go to the
+ * driver at once.
  */
 #ifndef OPENCL_GRAPH_COMMAND_H
 #define OPENCL_GRAPH_COMMAND_H

@@ -399,7 +399,7 @@ cl_int validate_svm_migrate(const struct opencl_command *c)
     return c->u.svm.n && c->u.svm.pointers ? CL_SUCCESS : CL_INVALID_VALUE;
 }
 
-cl_int validate_command(const struct opencl_command *draft)
+cl_int validate_draft(const struct opencl_command *draft)
 {
     return kind_of(draft)->validate ? kind_of(draft)->validate(draft) : CL_SUCCESS;
 }

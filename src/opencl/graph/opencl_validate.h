@@ -10,7 +10,7 @@
 #include "opencl/opencl_objects.h"
 
 /* CL_SUCCESS or the code for the draft's own parameters. */
-cl_int validate_command(const struct opencl_command *draft);
+cl_int validate_draft(const struct opencl_command *draft);
 
 /* kind::validate, for the forms of transfers and for each other kind. */
 cl_int validate_linear(const struct opencl_command *draft);

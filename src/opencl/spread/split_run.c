@@ -7,6 +7,7 @@
 #include "engine/worker.h"
 #include "engine/policy.h"
 #include "opencl/layer.h"
+#include "opencl/opencl_driver.h"
 #include "opencl/spread/split.h"
 
 /*
@@ -60,7 +61,7 @@ static cl_int run_pieces(struct piece_pipe *pipe, cl_kernel kernel, struct openc
     cut.kernel = kernel;
     code = launch_pieces(pipe, &cut, source);
     if (command->last_mark) {
-        status = runtime.ops->mark_wait(command->last_mark);
+        status = opencl_driver.mark_wait(command->last_mark);
         pipe_mark_times(command);
     }
     pipe_abandon(pipe);
@@ -147,7 +148,7 @@ static cl_int run_home(struct split *split, struct device_engine *engine, struct
     code = launch_pieces(&pipe, &cut, groups_of(share));
     if (code == CL_SUCCESS && command->base.last_mark) {
         pipe_finish(&pipe);
-        code = runtime.ops->mark_wait(command->base.last_mark);
+        code = opencl_driver.mark_wait(command->base.last_mark);
         code = command->base.piece_status < 0 ? command->base.piece_status : code;
     } else {
         pipe_abandon(&pipe);

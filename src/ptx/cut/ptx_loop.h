@@ -1,4 +1,4 @@
-/* One loop of a routine, and the questions about it that waits.c, leaves.c and moves.c share. */
+/* One loop of a routine, and the questions about it that waits.c, leaves.c, ptx_moves.c share. */
 #ifndef PTX_CUT_PTX_LOOP_H
 #define PTX_CUT_PTX_LOOP_H
 

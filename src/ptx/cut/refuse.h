@@ -1,6 +1,6 @@
 /*
  * What keeps a routine from being cut, statement by statement: what its instructions and special
- * registers say, apart from loops (waits.h) and calls (study.h).
+ * registers say, apart from loops (waits.h) and calls (ptx_study.h).
  */
 #ifndef PTX_CUT_REFUSE_H
 #define PTX_CUT_REFUSE_H

@@ -15,8 +15,8 @@
  * else proves it. That a program builds from source, or keeps binaries itself, does not: hashcat
  * does both and gives up. pyopencl goes on with a warning, which may be an error.
  */
-#ifndef OPENCL_PROGRAM_HANDED_OUT_H
-#define OPENCL_PROGRAM_HANDED_OUT_H
+#ifndef OPENCL_PROGRAM_KNOWN_BINARIES_H
+#define OPENCL_PROGRAM_KNOWN_BINARIES_H
 
 #include <CL/cl.h>
 #include <stdbool.h>
@@ -24,7 +24,7 @@
 #include <pthread.h>
 
 /* What the driver's version ends in. In struct opencl_front (layer.h). */
-struct handed_out_mark {
+struct known_binaries_mark {
     char text[32]; /* written once */
     pthread_once_t once;
 };
@@ -35,25 +35,25 @@ struct program_record;
  * May kernels ever be cut, with or without a daemon? Binaries are remembered only then. Asks no
  * daemon.
  */
-bool handed_out_wanted(void);
+bool known_binaries_wanted(void);
 
 /*
  * What to add to the driver's version; "" for nothing: --binaries keep, or no folder to remember
  * anything in.
  */
-const char *handed_out_mark(void);
+const char *known_binaries_mark(void);
 
-void handed_out_remember(const struct program_record *program, unsigned char *const binaries[], size_t n);
+void known_binaries_remember(const struct program_record *program, unsigned char *const binaries[], size_t n);
 
 /* Fills in source, options and files if all n binaries are known and came from the same. */
-void handed_out_find(struct program_record *program, const unsigned char *const binaries[],
-                     const size_t lengths[], size_t n);
+void known_binaries_find(struct program_record *program, const unsigned char *const binaries[],
+                         const size_t lengths[], size_t n);
 
 /*
  * A driver has taken these binaries. True: the program is to be told that it has not; ret_status (n
  * or NULL) says which.
  */
-bool handed_out_refuses(const unsigned char *const binaries[], const size_t lengths[], size_t n,
-                        cl_int *ret_status);
+bool known_binaries_refuses(const unsigned char *const binaries[], const size_t lengths[], size_t n,
+                            cl_int *ret_status);
 
 #endif

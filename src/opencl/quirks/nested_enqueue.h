@@ -9,12 +9,12 @@
  * without us; but its workers under us would. So these commands are enqueued alone, all others
  * together (quirks_call_begin).
  */
-#ifndef OPENCL_QUIRKS_CROSSING_H
-#define OPENCL_QUIRKS_CROSSING_H
+#ifndef OPENCL_QUIRKS_NESTED_ENQUEUE_H
+#define OPENCL_QUIRKS_NESTED_ENQUEUE_H
 
 #include <stdbool.h>
 
 /* Is the calling thread inside such a call? */
-bool crossing_nested(void);
+bool nested_enqueue_nested(void);
 
 #endif

@@ -1,4 +1,4 @@
-#include "opencl/quirks/crossing.h"
+#include "opencl/quirks/nested_enqueue.h"
 
 #include "opencl/opencl_objects.h"
 #include "opencl/quirks/quirks.h"
@@ -12,9 +12,9 @@ void quirks_call_begin(const struct queue_record *queue, bool alone)
     if (!quirks_have(quirks, QUIRK_ENQUEUE_ALONE) || depth++)
         return;
     if (alone)
-        pthread_rwlock_wrlock(&quirks->crossing_lock);
+        pthread_rwlock_wrlock(&quirks->nested_enqueue_lock);
     else
-        pthread_rwlock_rdlock(&quirks->crossing_lock);
+        pthread_rwlock_rdlock(&quirks->nested_enqueue_lock);
 }
 
 void quirks_call_end(const struct queue_record *queue)
@@ -22,7 +22,7 @@ void quirks_call_end(const struct queue_record *queue)
     struct quirks *quirks = &queue->device->quirks;
 
     if (quirks_have(quirks, QUIRK_ENQUEUE_ALONE) && --depth == 0)
-        pthread_rwlock_unlock(&quirks->crossing_lock);
+        pthread_rwlock_unlock(&quirks->nested_enqueue_lock);
 }
 
 bool quirks_wait_outside(const struct queue_record *queue)
@@ -32,7 +32,7 @@ bool quirks_wait_outside(const struct queue_record *queue)
     return quirks_have(quirks, QUIRK_ENQUEUE_ALONE) && !quirks_have(quirks, QUIRK_RUNS_INSIDE);
 }
 
-bool crossing_nested(void)
+bool nested_enqueue_nested(void)
 {
     return depth > 0;
 }

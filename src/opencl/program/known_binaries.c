@@ -1,4 +1,4 @@
-#include "opencl/program/handed_out.h"
+#include "opencl/program/known_binaries.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -13,14 +13,14 @@
 
 enum { MAX_DEVICES = 64 };
 
-bool handed_out_wanted(void)
+bool known_binaries_wanted(void)
 {
     return runtime.settings.slice != SETTING_OFF || runtime.settings.gpus != SETTING_OFF;
 }
 
 static void make_mark(void)
 {
-    bool marks = runtime.settings.binaries != SETTING_BINARIES_KEEP && handed_out_wanted();
+    bool marks = runtime.settings.binaries != SETTING_BINARIES_KEEP && known_binaries_wanted();
     char *folder = marks ? cache_folder() : NULL;
     char digits[CACHE_MARK];
 
@@ -29,7 +29,7 @@ static void make_mark(void)
     free(folder);
 }
 
-const char *handed_out_mark(void)
+const char *known_binaries_mark(void)
 {
     pthread_once(&front.mark.once, make_mark);
     return front.mark.text;
@@ -96,7 +96,7 @@ static int describe(struct record_writer *writer, const struct program_record *p
     return record_finish(writer);
 }
 
-void handed_out_remember(const struct program_record *program, unsigned char *const binaries[], size_t n)
+void known_binaries_remember(const struct program_record *program, unsigned char *const binaries[], size_t n)
 {
     size_t sizes[MAX_DEVICES] = {0};
     struct record_writer writer;
@@ -141,12 +141,12 @@ static uint8_t *look_up(const unsigned char *binary, size_t length, size_t *ret_
     return bytes;
 }
 
-bool handed_out_refuses(const unsigned char *const binaries[], const size_t lengths[], size_t n,
-                        cl_int *ret_status)
+bool known_binaries_refuses(const unsigned char *const binaries[], const size_t lengths[], size_t n,
+                            cl_int *ret_status)
 {
     bool refuses = false;
 
-    if (runtime.settings.binaries != SETTING_BINARIES_REFUSE || !handed_out_mark()[0])
+    if (runtime.settings.binaries != SETTING_BINARIES_REFUSE || !known_binaries_mark()[0])
         /* without a folder nothing is known, and the next build would be refused as well */
         return false;
     for (size_t i = 0; i < n; i++) {
@@ -237,16 +237,16 @@ static void take(struct program_record *program, const uint8_t *bytes, size_t n)
     while (good && (code = record_next(bytes, n, &position, &record)) == 0)
         good = take_record(program, &at, &record);
     program->mode = TRANSLATE_BUILD;
-    program->handed_out = good && code == 1 && at && at->source && at->options && at->files;
-    if (program->handed_out)
+    program->known_binary = good && code == 1 && at && at->source && at->options && at->files;
+    if (program->known_binary)
         return;
     program->linked = false; /* what was taken is freed with the record */
     free(program->source);
     program->source = NULL;
 }
 
-void handed_out_find(struct program_record *program, const unsigned char *const binaries[],
-                     const size_t lengths[], size_t n)
+void known_binaries_find(struct program_record *program, const unsigned char *const binaries[],
+                         const size_t lengths[], size_t n)
 {
     size_t n_first = 0, n_other = 0;
     uint8_t *first = n ? look_up(binaries[0], lengths[0], &n_first) : NULL;
