@@ -80,6 +80,17 @@ static void name_device(struct device_record *device)
         device_name_indexed("cuda", (unsigned)device->device, device->name);
 }
 
+/* Is it the CPU device of this project? */
+static bool is_on_cores(const struct device_record *device)
+{
+    static const char cpu_device[] = "Baton CPU device";
+    char name[64] = "";
+
+    return genuine.cuDeviceGetName &&
+           genuine.cuDeviceGetName(name, sizeof name, device->device) == CUDA_SUCCESS &&
+           strncmp(name, cpu_device, sizeof cpu_device - 1) == 0;
+}
+
 /* Under objects.lock. */
 static struct device_record *find_device(CUdevice device)
 {
@@ -97,6 +108,8 @@ static struct device_record *find_device(CUdevice device)
     name_device(record);
     read_limits(record);
     engine_device_init(&record->base, record->name, NULL);
+    if (is_on_cores(record))
+        engine_device_on_cores(&record->base);
     objects.devices[device] = record;
     return record;
 }

@@ -26,6 +26,13 @@ void engine_device_init(struct engine_device *device, const char *name, struct e
     link_device(device);
 }
 
+void engine_device_on_cores(struct engine_device *device)
+{
+    for (int kind = 0; kind < ENGINE_N; kind++)
+        if (device->engines[kind].lease)
+            lease_on_cores(device->engines[kind].lease);
+}
+
 struct engine_device *engine_devices(void)
 {
     return atomic_load(&runtime.devices);
