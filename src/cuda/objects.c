@@ -12,6 +12,7 @@
 #include "cuda/genuine.h"
 #include "cuda/mark.h"
 #include "cuda/own_stream.h"
+#include "cuda_abi/cpu_device.h"
 #include "engine/graph.h"
 #include "engine/handle_table.h"
 #include "engine/runtime.h"
@@ -80,15 +81,13 @@ static void name_device(struct device_record *device)
         device_name_indexed("cuda", (unsigned)device->device, device->name);
 }
 
-/* Is it the CPU device of this project? */
-static bool is_on_cores(const struct device_record *device)
+static bool is_cpu_device(const struct device_record *device)
 {
-    static const char cpu_device[] = "Baton CPU device";
     char name[64] = "";
 
     return genuine.cuDeviceGetName &&
            genuine.cuDeviceGetName(name, sizeof name, device->device) == CUDA_SUCCESS &&
-           strncmp(name, cpu_device, sizeof cpu_device - 1) == 0;
+           strncmp(name, CPU_DEVICE_NAME, sizeof CPU_DEVICE_NAME - 1) == 0;
 }
 
 /* Under objects.lock. */
@@ -108,7 +107,7 @@ static struct device_record *find_device(CUdevice device)
     name_device(record);
     read_limits(record);
     engine_device_init(&record->base, record->name, NULL);
-    if (is_on_cores(record))
+    if (is_cpu_device(record))
         engine_device_on_cores(&record->base);
     objects.devices[device] = record;
     return record;
