@@ -3,7 +3,7 @@
  * the cluster, so clusters of one CPU are partitioned scheduling. The order is the effective
  * priority of the core. A job keeps its CPU as long as it runs.
  */
-#include "sim/internal.h"
+#include "sim/sim_internal.h"
 
 static bool before(const struct sim *sim, uint32_t a, uint32_t b)
 {
