@@ -109,6 +109,7 @@ static void count(struct mirror *mirror)
         mirror->inherited += record->what == SCHED_EFF && record->as != record->job;
         mirror->suspended += record->what == SCHED_SUSPEND;
         mirror->ended += record->what == SCHED_ENDED;
+        mirror->overruns += record->what == SCHED_OVERRUN;
         mirror->completed += record->what == MIRROR_END;
         mirror->peer_copies +=
             record->what == SCHED_GRANT && __builtin_popcountll(record->engines.bits[0]) == 2;
@@ -136,8 +137,12 @@ bool mirror_run(struct mirror *mirror, uint64_t seed)
     ck_assert_msg(task_set_read("script", mirror->text, strlen(mirror->text), &set, &error) == 0,
                   "seed %llu, %u:%u: expected %s, found %s\n%s", (unsigned long long)seed, error.line,
                   error.column, error.expected, error.found, mirror->text);
-    options = (struct sim_options){
-        .set = &set, .profile = mirror->profile, .policy = mirror->policy, .lock = mirror->lock};
+    options = (struct sim_options){.set = &set,
+                                   .profile = mirror->profile,
+                                   .policy = mirror->policy,
+                                   .lock = mirror->lock,
+                                   .budgets = mirror->has_budgets ? mirror->budgets : NULL,
+                                   .overrun = mirror->overrun};
     ck_assert_msg(sim_new(&options, &sim, &reason, &task) == 0, "seed %llu: %s\n%s", (unsigned long long)seed,
                   reason, mirror->text);
     for (size_t i = 0; i < set.n_tasks; i++) {

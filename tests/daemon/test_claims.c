@@ -23,7 +23,7 @@ static const char *other_value(const char *key)
         {"deadline_ms", "19"},   {"placement", "any"},     {"piece_ms", "0.6"},
         {"chunk_in", "8192"},    {"chunk_out", "8192"},    {"bound_ms", "6"},
         {"cpu_cluster", "1"},    {"point_ms", "3"},        {"budget_ms", "5"},
-        {"token_until", "gpu"},
+        {"token_until", "gpu"},  {"requests", "none"},
     };
 
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
@@ -195,6 +195,8 @@ static struct plan gpusync_plan(void)
         gpusync_tasks[i].has_point = true;
         gpusync_tasks[i].point = PERIOD / 2;
         gpusync_tasks[i].budget = PERIOD / 4;
+        gpusync_tasks[i].requests.said = true;
+        plan_requests_add(&gpusync_tasks[i].requests, REQUEST_EXECUTION, NSEC_PER_MS, 2);
     }
     plan.tasks = gpusync_tasks;
     plan_basis_set(&plan.basis, BASIS_POLICY, "fair-lateness");
