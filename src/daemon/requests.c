@@ -16,8 +16,9 @@ bool request_tally_lasted(struct request_tally *tally, const struct plan_request
     unsigned as_long = 0; /* counted requests that are longer than lengths->of[i] */
     bool within = true;
 
-    for (unsigned i = 0; i < lengths->n && length > lengths->of[i].length; i++) {
-        within = within && ++tally->longer[kind][i] <= as_long;
+    for (unsigned i = 0; i < lengths->n; i++) {
+        if (length > lengths->of[i].length && ++tally->longer[kind][i] > as_long)
+            within = false;
         as_long += lengths->of[i].count;
     }
     return within;

@@ -17,16 +17,24 @@ static void merge_shortest(struct plan_request_lengths *kind)
     kind->n--;
 }
 
+/* The first length that is not longer. */
+static unsigned place_of(const struct plan_request_lengths *kind, baton_nsec length)
+{
+    unsigned at = 0;
+
+    while (at < kind->n && kind->of[at].length > length)
+        at++;
+    return at;
+}
+
 void plan_requests_add(struct plan_requests *requests, enum plan_request_kind which, baton_nsec length,
                        unsigned count)
 {
     struct plan_request_lengths *kind = &requests->kinds[which];
-    unsigned at = 0;
+    unsigned at = place_of(kind, length);
 
     if (!count)
         return;
-    while (at < kind->n && kind->of[at].length > length)
-        at++;
     if (at < kind->n && kind->of[at].length == length) {
         kind->of[at].count += count;
         return;
@@ -36,9 +44,10 @@ void plan_requests_add(struct plan_requests *requests, enum plan_request_kind wh
         kind->of[at - 1].count += count;
         return;
     }
-    if (kind->n == PLAN_REQUEST_LENGTHS)
+    if (kind->n == PLAN_REQUEST_LENGTHS) {
         merge_shortest(kind);
-    at = at < kind->n ? at : kind->n;
+        at = place_of(kind, length);
+    }
     memmove(&kind->of[at + 1], &kind->of[at], (kind->n - at) * sizeof kind->of[0]);
     kind->of[at].length = length;
     kind->of[at].count = count;

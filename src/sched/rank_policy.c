@@ -125,7 +125,7 @@ void policy_charge(struct sched_core *core, lane_id lane)
 
     job->spent += core->at - core->lanes[lane].charged_at;
     core->lanes[lane].charged_at = core->at;
-    if (!job->budget || job->spent - job->budget_from <= job->budget || job->overrun)
+    if (!job->budget || job->spent - job->budget_from <= job->budget || job->overrun || job->dead)
         return;
     job->overrun = true;
     core_decide(core, SCHED_OVERRUN, id);
@@ -199,7 +199,7 @@ baton_nsec sched_core_next_tick(const struct sched_core *core, baton_nsec at)
         if (holder == NO_LANE)
             continue;
         job = &core->jobs[job_of(core, holder)];
-        if (!job->budget || job->overrun)
+        if (!job->budget || job->overrun || job->dead)
             continue;
         /*
          * Several lanes may run at once, and each uses the budget: divide what is left among them.

@@ -103,6 +103,7 @@ void sim_tell_core(struct sim *sim, struct sched_event *event)
     for (size_t i = 0; i < n; i++) {
         if (sim->observer && sim->observer->decided)
             sim->observer->decided(sim->observer->context, &decisions[i], sim->now);
+        ranks |= decisions[i].action == SCHED_OVERRUN;
         if (decisions[i].action != SCHED_EFF) {
             keep(sim, &decisions[i]);
             continue;

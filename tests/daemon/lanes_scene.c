@@ -171,7 +171,8 @@ void scene_connect_client(unsigned peer, const char *name, unsigned period_ms)
     }
 }
 
-void scene_start(unsigned gpu_cluster, unsigned tokens_per_gpu, enum overrun_mode overrun)
+static void start(enum sched_profile_id profile, unsigned gpu_cluster, unsigned tokens_per_gpu,
+                  enum overrun_mode overrun)
 {
     const struct server_host host = {.page_new = page_new,
                                      .page_free = page_free,
@@ -188,8 +189,8 @@ void scene_start(unsigned gpu_cluster, unsigned tokens_per_gpu, enum overrun_mod
     scene.now = NOW;
     scene.ended = -1;
     config_init(&config);
-    config.profile = PROFILE_GPUSYNC;
-    config.policy = POLICY_EDF;
+    config.profile = profile;
+    config.policy = profile == PROFILE_GPUSYNC ? POLICY_EDF : POLICY_FIXED;
     config.clients = CLIENTS;
     config.devices = 4;
     config.gpu_cluster = gpu_cluster;
@@ -200,4 +201,14 @@ void scene_start(unsigned gpu_cluster, unsigned tokens_per_gpu, enum overrun_mod
         (void)snprintf(name, sizeof name, "gpu:%u", gpu);
         ck_assert_int_eq(server_add_device(scene.server, name, "a GPU"), 0);
     }
+}
+
+void scene_start(unsigned gpu_cluster, unsigned tokens_per_gpu, enum overrun_mode overrun)
+{
+    start(PROFILE_GPUSYNC, gpu_cluster, tokens_per_gpu, overrun);
+}
+
+void scene_start_priority(enum overrun_mode overrun)
+{
+    start(PROFILE_PRIORITY, 1, 1, overrun);
 }

@@ -29,7 +29,9 @@ struct lanes_scene {
 
 extern struct lanes_scene scene;
 
-/* Four GPUs in clusters of so many. */
+/* The same with profile `priority`. */
+void scene_start_priority(enum overrun_mode overrun);
+/* Four GPUs in clusters of so many, profile `gpusync`. */
 void scene_start(unsigned gpu_cluster, unsigned tokens_per_gpu, enum overrun_mode overrun);
 void scene_connect_client(unsigned peer, const char *name, unsigned period_ms);
 void scene_say(unsigned peer, struct frame frame);

@@ -79,6 +79,19 @@ static void print(const struct mirror_stream *stream, size_t at, char *ret_text,
         (void)snprintf(ret_text, size, "nothing");
 }
 
+/* What the text of the script does not say. */
+static const char *script_words(const struct mirror *mirror)
+{
+    static const char *const overruns[] = {"told", "demoted", "throttled"};
+    static char words[96];
+
+    (void)snprintf(words, sizeof words, "profile %s, policy %s, overruns %s%s",
+                   sched_profiles[mirror->profile].name, sched_policies[mirror->policy].name,
+                   mirror->has_budgets ? overruns[mirror->overrun] : "none",
+                   mirror->deaths ? ", deaths" : "");
+    return words;
+}
+
 static bool compare(struct mirror *mirror)
 {
     const struct mirror_stream *a = &mirror->simulated;
@@ -93,8 +106,8 @@ static bool compare(struct mirror *mirror)
     print(a, at, texts[0], sizeof texts[0]);
     print(b, at, texts[1], sizeof texts[1]);
     (void)snprintf(mirror->failure, sizeof mirror->failure,
-                   "seed %llu, decision %zu: simulated %s; served %s", (unsigned long long)mirror->seed, at,
-                   texts[0], texts[1]);
+                   "seed %llu, %s, decision %zu: simulated %s; served %s", (unsigned long long)mirror->seed,
+                   script_words(mirror), at, texts[0], texts[1]);
     return false;
 }
 
