@@ -5,8 +5,8 @@
  *
  *   off       nothing. Without tokens the time is not measured, and leases may be kept
  *   demote    the core ranks the job below all others until it ends
- *   throttle  the job gives its engines back at its next border, and goes on with a new budget at its
- *             release plus a whole number of periods; under tokens it gives its token back, too
+ *   throttle  the job gives its engines back at its next border, and goes on with a new budget at
+ *             its release plus a whole number of periods; under tokens its token goes back, too
  *   end       the host ends the process; its GPU work drains as after any death (X1)
  *
  * Without tokens a budget begins where the client says that a job begins.

@@ -190,7 +190,7 @@ static void grant_lease(struct server *server, struct peer *peer, unsigned index
 {
     struct hold *hold = &peer->holds[index];
     struct page_lease *place = &peer->page->leases[index];
-    /* a lease that is kept, idle, would be charged to the job's budget, and its use is not counted */
+    /* a lease that is kept, idle, is charged to the job's budget, and its use is not counted */
     bool kept = !peer->exact && !hold->group && !peer->budget && !peer->counted.said;
     uint64_t flags = kept ? 0 : LEASE_FLAG_WANTED;
 

@@ -1,7 +1,8 @@
 /*
- * The engine requests of one job, as the analysis of a plan counted them. Each piece of a kernel and
- * each chunk of a copy is one request. A bound holds while no job makes more requests of a kind, and
- * while the k-th longest request of a job is no longer than the k-th longest that was counted.
+ * The engine requests of one job, as the analysis of a plan counted them. Each piece of a kernel
+ * and each chunk of a copy is one request. A bound holds while no job makes more requests of a
+ * kind, and while the k-th longest request of a job is no longer than the k-th longest that was
+ * counted.
  */
 #ifndef MODEL_PLAN_REQUESTS_H
 #define MODEL_PLAN_REQUESTS_H
@@ -39,7 +40,7 @@ struct plan_requests {
 
 /*
  * Counts so many more requests of this length. With more than PLAN_REQUEST_LENGTHS lengths the two
- * shortest become one with the smaller length: a job may then make less than was counted, never more.
+ * shortest become one with the smaller length: a job may then do less than was counted, never more.
  */
 void plan_requests_add(struct plan_requests *requests, enum plan_request_kind kind, baton_nsec length,
                        unsigned count);

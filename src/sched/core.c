@@ -6,24 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/defaults.h"
 #include "sched/internal.h"
-
-void sched_config_init(struct sched_config *ret_config, const struct platform *platform)
-{
-    *ret_config = (struct sched_config){
-        .profile = (enum sched_profile_id)sched_profile_find(DEFAULT_PROFILE),
-        .policy = (enum sched_policy_id)sched_policy_find(DEFAULT_POLICY),
-        .lock = (enum sched_lock_id)sched_lock_find(DEFAULT_LOCK),
-        .gpus = platform->gpus,
-        .copy_engines = platform->copy_engines,
-        .buses = platform->buses,
-        .gpu_cluster = platform->gpu_cluster,
-        .tokens_per_gpu = platform->tokens_per_gpu,
-        .cpus = platform->cpus,
-        .cpu_cluster = platform->cpu_cluster,
-    };
-}
 
 struct sched_decision *core_decide(struct sched_core *core, enum sched_action action, job_id job)
 {

@@ -107,7 +107,7 @@ enum sched_event_kind {
     /* Jobs. */
     /* job, client, admitted, priority, deadline_at, cost, budget, period, release_at */
     SCHED_JOB_RELEASE,
-    /* job, budget, period, release_at: a budget from now on; engine time used so far is not in it */
+    /* job, budget, period, release_at: from now on; engine time used so far is not in it */
     SCHED_JOB_BUDGET,
     /* job, admitted, priority, deadline_at: from now on (R10: no bound covers waiting requests) */
     SCHED_JOB_PRIORITY,

@@ -1,6 +1,6 @@
 /*
- * batond's server with four GPUs under tokens and clients that a test plays, on a clock that only the
- * test moves.
+ * batond's server with four GPUs and clients that a test plays, on a clock that only the test
+ * moves.
  */
 #ifndef TESTS_DAEMON_LANES_SCENE_H
 #define TESTS_DAEMON_LANES_SCENE_H

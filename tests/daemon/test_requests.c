@@ -1,6 +1,6 @@
 /*
- * The engine requests of a job against those that the plan counts (daemon/requests.h): by number, by
- * length, by kind.
+ * The engine requests of a job against those that the plan counts (daemon/requests.h): by number,
+ * by length, by kind.
  */
 #include <stdlib.h>
 
@@ -19,7 +19,7 @@ static int longest_first(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* Is the k-th longest that was seen no longer than the k-th longest that was planned, for each k? */
+/* Is the k-th longest that was seen no longer than the k-th longest that was planned? */
 static bool dominated(baton_nsec *seen, size_t n_seen, baton_nsec *planned, size_t n_planned)
 {
     qsort(seen, n_seen, sizeof *seen, longest_first);
@@ -76,7 +76,7 @@ START_TEST(lengths_that_do_not_fit_allow_less_and_never_more)
         for (unsigned k = 1; k < kind->n; k++)
             ck_assert_int_gt(kind->of[k - 1].length, kind->of[k].length);
     }
-    /* of the lengths 1..48 each kept one is at most the k-th longest, and the last is the shortest */
+    /* of 1..48 the k-th kept one is at most the k-th longest, and the last is the shortest */
     for (unsigned k = 0; k < PLAN_REQUEST_LENGTHS; k++)
         ck_assert_int_le(counted.kinds[REQUEST_PEER].of[k].length, 3 * PLAN_REQUEST_LENGTHS - (int)k);
     ck_assert_int_eq(counted.kinds[REQUEST_PEER].of[PLAN_REQUEST_LENGTHS - 1].length, 1);

@@ -10,9 +10,11 @@
  * copy in of so many bytes, oNUMBER a copy out, g the job needs no GPU any more; separated by
  * commas. sNUMBER in front: so many bytes stay on the GPU from job to job, and every kernel changes
  * them; at the end they are compared with a computation on the host. bNUMBER behind it: they are in
- * so many buffers, and the kernels of a job take them in turn. Without state nothing stays there. Waits until
- * the file GO is there, then starts with the next full second. Prints `JOBS MAX_RESPONSE_NS` at the end, and
- * stays connected until GO is gone.
+ * so many buffers, and the kernels of a job take them in turn. Without state nothing stays there.
+ *
+ * Waits until the file GO is there, then starts with the next full second. Prints `JOBS
+ * MAX_RESPONSE_NS` at the end, and stays connected until GO is gone. SECTION_JOBS names a file for
+ * the release and the end of every job, in nanoseconds.
  */
 #include <CL/cl.h>
 #include <dlfcn.h>
@@ -182,13 +184,27 @@ static void run_segments(const char *segments)
     }
 }
 
+/* Release and end of every job, for the file that SECTION_JOBS names. */
+static void write_jobs(const int64_t *jobs, unsigned n)
+{
+    const char *path = getenv("SECTION_JOBS");
+    FILE *out = path ? fopen(path, "w") : NULL;
+
+    for (unsigned i = 0; out && i < n; i++)
+        (void)fprintf(out, "%lld %lld\n", (long long)jobs[2 * i], (long long)jobs[2 * i + 1]);
+    if (out && fclose(out) != 0)
+        exit(2);
+}
+
 int main(int argc, char **argv)
 {
     int64_t period = argc == 6 ? strtoll(argv[1], NULL, 10) * 1000 : 0;
     int64_t release_at, most = 0;
+    int64_t *times;
     unsigned jobs = argc == 6 ? (unsigned)strtoul(argv[2], NULL, 10) : 0;
 
-    if (!jobs)
+    times = jobs ? calloc(jobs, 2 * sizeof *times) : NULL;
+    if (!times)
         return 2;
     *(void **)&virtual_work = dlsym(RTLD_DEFAULT, "virtual_clock_work");
     if (argv[5][0] == 's') {
@@ -215,8 +231,12 @@ int main(int argc, char **argv)
         run_segments(argv[5]);
         (void)baton_job_end(); /* saves state, too */
         response = now_of(CLOCK_MONOTONIC) - release_at;
+        times[2 * i] = release_at;
+        times[2 * i + 1] = release_at + response;
         most = response > most ? response : most;
     }
+    write_jobs(times, jobs);
+    free(times);
     (void)printf("%u %lld\n", jobs, (long long)most);
     (void)fflush(stdout);
     while (access(argv[4], F_OK) == 0)
