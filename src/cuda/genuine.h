@@ -70,8 +70,11 @@ struct genuine {
 #undef GENUINE_MEMBER
 };
 
-/* Finds and opens it; once, before the others. False: there is none. */
-bool genuine_open(void);
+/*
+ * Finds and opens it; once, before the others. stub: in the library that has its name (stubs.h).
+ * False: there is none.
+ */
+bool genuine_open(const void *stub);
 
 /* Valid after genuine_open(). */
 extern struct genuine genuine;

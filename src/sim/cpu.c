@@ -3,7 +3,7 @@
  * the cluster, so clusters of one CPU are partitioned scheduling. The order is the effective
  * priority of the core. A job keeps its CPU as long as it runs.
  */
-#include "sim/internal.h"
+#include "sim/sim_internal.h"
 
 /*
  * Under tokens batond orders the programs on the CPUs, by the ranks of their jobs. Elsewhere they

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/internal.h"
+#include "sim/sim_internal.h"
 #include "sim/times.h"
 
 /* Feeding the core. */

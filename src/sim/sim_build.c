@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/internal.h"
+#include "sim/sim_internal.h"
 #include "sim/sim.h"
 #include "sim/times.h"
 
