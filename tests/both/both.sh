@@ -73,7 +73,7 @@ results() {
 start_both() { # FIRST WAY [MODE]
     touch "$scratch/go"
     rm -f "$scratch/go.ready"
-    in_place=exec under "$2" "$both" "$1" "${3:-until}" "$scratch/go" >"$scratch/out" 2>&1 &
+    in_place="exec" under "$2" "$both" "$1" "${3:-until}" "$scratch/go" >"$scratch/out" 2>&1 &
     program=$!
     for _ in $(seq 6000); do
         [ -e "$scratch/go.ready" ] && return
@@ -145,8 +145,8 @@ END
     verdict $? "a plan: $(tail -n 1 "$scratch/out")"
     start_daemon --plan "$scratch/plan.yaml"
     plain "$both" cuda work 20 >"$scratch/plain" 2>/dev/null
-    LD_LIBRARY_PATH=$build "${one_gpu[@]}" "$build/baton" run --device cpu --task programs --stats "$scratch/stats" \
-        -- "$both" cuda work 20 >"$scratch/out" 2>&1
+    LD_LIBRARY_PATH=$build "${one_gpu[@]}" "$build/baton" run --device cpu --task programs \
+        --stats "$scratch/stats" -- "$both" cuda work 20 >"$scratch/out" 2>&1
     verdict $? "as a task of a plan: $(tail -n 1 "$scratch/out")"
     cmp -s "$scratch/plain" "$scratch/out"
     verdict $? "the same results as a task of a plan"
