@@ -1,6 +1,5 @@
 #include "cuda/objects.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,6 +12,7 @@
 #include "cuda/issue.h"
 #include "cuda/mark.h"
 #include "cuda/own_stream.h"
+#include "cuda_abi/cpu_device.h"
 #include "engine/graph.h"
 #include "engine/handle_table.h"
 #include "engine/runtime.h"
@@ -71,14 +71,20 @@ static void read_limits(struct device_record *device)
 /* The name that OpenCL's view of the same GPU has, too. */
 static void name_device(struct device_record *device)
 {
-    unsigned domain, bus, slot, function;
     char id[32] = "";
 
-    if (genuine.cuDeviceGetPCIBusId(id, sizeof id, device->device) == CUDA_SUCCESS &&
-        sscanf(id, "%x:%x:%x.%x", &domain, &bus, &slot, &function) == 4)
-        device_name_pci(domain, bus, slot, function, device->name);
-    else
+    if (genuine.cuDeviceGetPCIBusId(id, sizeof id, device->device) != CUDA_SUCCESS ||
+        !device_name_bus_id(id, device->name))
         device_name_indexed("cuda", (unsigned)device->device, device->name);
+}
+
+static bool is_cpu_device(const struct device_record *device)
+{
+    char name[64] = "";
+
+    return genuine.cuDeviceGetName &&
+           genuine.cuDeviceGetName(name, sizeof name, device->device) == CUDA_SUCCESS &&
+           strncmp(name, CPU_DEVICE_NAME, sizeof CPU_DEVICE_NAME - 1) == 0;
 }
 
 /* Under objects.lock. */
@@ -98,6 +104,8 @@ static struct device_record *find_device(CUdevice device)
     name_device(record);
     read_limits(record);
     engine_device_init(&record->base, &issue_ops, record->name, NULL);
+    if (is_cpu_device(record))
+        engine_device_on_cores(&record->base);
     objects.devices[device] = record;
     return record;
 }

@@ -21,9 +21,11 @@ const struct batch_method *batch_method_find(const char *name)
 static void take_engine(const struct topology *topology, struct batch_flow *flow, int node, bool out)
 {
     const struct topology_node *at = &topology->nodes[node];
+    unsigned engine = 2 * (unsigned)node + (out && at->engines == 2);
 
-    if (at->role == ROLE_GPU)
-        flow->engines[flow->n_engines++] = 2 * (unsigned)node + (out && at->engines == 2);
+    /* a copy inside the memory of a GPU with one engine occupies that engine once */
+    if (at->role == ROLE_GPU && !(flow->n_engines == 1 && flow->engines[0] == engine))
+        flow->engines[flow->n_engines++] = engine;
 }
 
 size_t batch_chunk_bytes(size_t bytes)
