@@ -15,9 +15,7 @@ void cuda_visit_end(const struct cuda_visit *visit)
     const struct cuda_driver *cu = visit->device->cu;
     CUcontext left = NULL;
 
-    /*
-     * A driver that refuses to pop may have popped nevertheless: then another context is current.
-     */
+    /* A driver that refuses to pop may have popped all the same: then another one is current. */
     if (visit->pushed && cu->cuCtxPopCurrent_v2(&left) != CUDA_SUCCESS &&
         cu->cuCtxGetCurrent(&left) == CUDA_SUCCESS && left == visit->device->context)
         (void)cu->cuCtxPopCurrent_v2(&left);
