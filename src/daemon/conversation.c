@@ -49,7 +49,9 @@ static void make_printable(char *name)
 
 static bool reports_jobs(const struct server *server, const struct peer *peer)
 {
-    return server->profile->tokens || server->config.policy == POLICY_EDF ||
+    bool budgets = peer->hello.period && server->config.overrun != OVERRUN_OFF;
+
+    return server->profile->tokens || server->config.policy == POLICY_EDF || budgets ||
            server->config.policy == POLICY_FAIR_LATENESS || (peer->hello.flags & HELLO_ADAPTIVE);
 }
 

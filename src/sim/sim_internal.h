@@ -113,6 +113,17 @@ static inline uint32_t timer_death(const struct sim *sim, size_t task)
     return timer_tick(sim) + 1 + (uint32_t)task;
 }
 
+/* Only if tasks have budgets. */
+static inline uint32_t timer_budget(const struct sim *sim)
+{
+    return timer_death(sim, sim->n_tasks);
+}
+
+static inline uint32_t timer_count(const struct sim *sim)
+{
+    return timer_budget(sim) + (sim->options.budgets ? 1 : 0);
+}
+
 /* sim.c */
 /* feeds the core and carries its decisions out */
 void sim_tell_core(struct sim *sim, struct sched_event *event);

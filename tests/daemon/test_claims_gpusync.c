@@ -22,6 +22,8 @@ static struct plan gpusync_plan(void)
         gpusync_tasks[i].has_point = true;
         gpusync_tasks[i].point = PERIOD / 2;
         gpusync_tasks[i].budget = PERIOD / 4;
+        gpusync_tasks[i].requests.said = true;
+        plan_requests_add(&gpusync_tasks[i].requests, REQUEST_EXECUTION, NSEC_PER_MS, 2);
     }
     plan.tasks = gpusync_tasks;
     plan_basis_set(&plan.basis, BASIS_POLICY, "fair-lateness");
@@ -206,6 +208,12 @@ START_TEST(tasks_of_gpusync_need_points_and_clusters_that_are_there)
     gpusync_tasks[1].gpu_cluster = 2;
     server = gpusync_start(&config, &plan, &text);
     claims_expect_unclaimed(server, "gpu_cluster", "ear");
+    free(text);
+    server_free(server);
+    plan = gpusync_plan();
+    gpusync_tasks[1].requests.said = false;
+    server = gpusync_start(&config, &plan, &text);
+    claims_expect_unclaimed(server, "requests", "ear");
     free(text);
     server_free(server);
 }

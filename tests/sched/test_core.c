@@ -166,7 +166,7 @@ START_TEST(an_overrun_is_reported_once_and_costs_the_priority_if_configured)
         struct sched_config config = small(PROFILE_PRIORITY);
         struct story story;
 
-        config.demote_overruns = demote;
+        config.overrun = demote ? SCHED_OVERRUN_DEMOTE : SCHED_OVERRUN_TELL;
         story = begin(&config);
         must(&story,
              (struct sched_event){
@@ -174,7 +174,7 @@ START_TEST(an_overrun_is_reported_once_and_costs_the_priority_if_configured)
         release(&story, 1, 1, 20);
         ask(&story, 0, 0, 0);
         ask(&story, 1, 0, 0);
-        ck_assert_int_eq(sched_core_next_overrun(story.core, 0), 11);
+        ck_assert_int_eq(sched_core_next_tick(story.core, 0), 11);
         story.at = 10;
         must(&story, (struct sched_event){.kind = SCHED_TICK});
         ck_assert(!decided(&story, SCHED_OVERRUN, 0));
