@@ -25,6 +25,7 @@ struct lease {
     struct lease_view view; /* first */
     struct session *session;
     unsigned index;
+    atomic_bool on_cores; /* lease_on_cores() */
     /*
      * By the kind of the command that ended the hold: after a copy in, a program is back sooner
      * than after a copy out. This and the following: under the session's lock.

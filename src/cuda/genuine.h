@@ -24,6 +24,7 @@
     F(cuCtxPopCurrent_v2)                                                                                    \
     F(cuCtxPushCurrent_v2)                                                                                   \
     F(cuDeviceGetAttribute)                                                                                  \
+    F(cuDeviceGetName)                                                                                       \
     F(cuDeviceGetPCIBusId)                                                                                   \
     F(cuDevicePrimaryCtxGetState)                                                                            \
     F(cuDevicePrimaryCtxRelease_v2)                                                                          \

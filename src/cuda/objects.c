@@ -12,6 +12,7 @@
 #include "cuda/issue.h"
 #include "cuda/mark.h"
 #include "cuda/own_stream.h"
+#include "cuda_abi/cpu_device.h"
 #include "engine/graph.h"
 #include "engine/handle_table.h"
 #include "engine/runtime.h"
@@ -77,6 +78,15 @@ static void name_device(struct device_record *device)
         device_name_indexed("cuda", (unsigned)device->device, device->name);
 }
 
+static bool is_cpu_device(const struct device_record *device)
+{
+    char name[64] = "";
+
+    return genuine.cuDeviceGetName &&
+           genuine.cuDeviceGetName(name, sizeof name, device->device) == CUDA_SUCCESS &&
+           strncmp(name, CPU_DEVICE_NAME, sizeof CPU_DEVICE_NAME - 1) == 0;
+}
+
 /* Under objects.lock. */
 static struct device_record *find_device(CUdevice device)
 {
@@ -94,6 +104,8 @@ static struct device_record *find_device(CUdevice device)
     name_device(record);
     read_limits(record);
     engine_device_init(&record->base, &issue_ops, record->name, NULL);
+    if (is_cpu_device(record))
+        engine_device_on_cores(&record->base);
     objects.devices[device] = record;
     return record;
 }

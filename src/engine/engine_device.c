@@ -47,6 +47,13 @@ void engine_device_init(struct engine_device *device, const struct driver_ops *o
     pthread_mutex_unlock(&runtime.devices_lock);
 }
 
+void engine_device_on_cores(struct engine_device *device)
+{
+    for (int kind = 0; kind < ENGINE_N; kind++)
+        if (device->engines[kind].lease)
+            lease_on_cores(device->engines[kind].lease);
+}
+
 struct engine_device *engine_devices(void)
 {
     return atomic_load(&runtime.devices);

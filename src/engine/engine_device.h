@@ -29,6 +29,9 @@ struct engine_device {
 void engine_device_init(struct engine_device *device, const struct driver_ops *ops, const char *name,
                         struct engine_device *whole);
 
+/* Its engines are threads on the cores of this machine (client/lease.h: lease_on_cores). */
+void engine_device_on_cores(struct engine_device *device);
+
 /*
  * The engine on which a command of this kind runs now. Copies in both directions run on one engine,
  * with one lease, while the daemon arbitrates their bus (WELCOME_BUS). A command asks once and

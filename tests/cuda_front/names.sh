@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../stage.sh"
 program=$build/tests/cuda_front/mangled
 unset LD_LIBRARY_PATH # meson names the folders of libraries; here the programs and `baton run` find them
-source=$(dirname "$0")
+source=$(cd "$(dirname "$0")" && pwd)
 export BATON_CUDA_CPU_CC=$source/quick_cc BATON_CUDA_CPU_ENGINES=$scratch/engines
 [ "${BATON_SANITIZER:-none}" = none ] || export ASAN_OPTIONS=${ASAN_OPTIONS:-}:verify_asan_link_order=0
 
