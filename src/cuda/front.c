@@ -11,6 +11,7 @@
 #include "cuda/function.h"
 #include "cuda/genuine.h"
 #include "cuda/issue.h"
+#include "cuda/migrate/migrate.h"
 #include "cuda/objects.h"
 #include "engine/runtime.h"
 #include "engine/worker.h"
@@ -33,6 +34,7 @@ static void at_exit(void)
     if (runtime_off())
         return;
     worker_announce_stop();
+    migrate_stop();
     runtime_stop(EXIT_PATIENCE_NS);
 }
 
@@ -101,6 +103,7 @@ void front_become_whole(const char *name)
 {
     struct session *session;
 
+    (void)migrate_stay_home(name);
     atomic_fetch_add(&front.n_unknown, 1);
     if (atomic_exchange(&front.whole, true))
         return;
@@ -136,7 +139,7 @@ void *stub_resolve(unsigned index)
     target = front_genuine(index);
     if (!target || treatment == TREATMENT_ROUTE)
         target = stub_gate;
-    else if (treatment != TREATMENT_PASS)
+    else if (treatment != TREATMENT_PASS || entry_at(index)->hooked)
         target = stub_drain;
     atomic_store_explicit(&stub_targets[index], target, memory_order_release);
     return target;
@@ -145,14 +148,19 @@ void *stub_resolve(unsigned index)
 void *front_drain(unsigned index)
 {
     const struct entry *entry = entry_at(index);
+    void *function = front_genuine(index);
 
-    if (!runtime_off()) {
-        if (entry->treatment == TREATMENT_UNKNOWN)
-            front_become_whole(entry->symbol);
+    if (runtime_off())
+        return function;
+    if (entry->hooked)
+        function = migrate_before(index, function);
+    if (entry->treatment == TREATMENT_UNKNOWN)
+        front_become_whole(entry->symbol);
+    if (entry->treatment != TREATMENT_PASS) {
         objects_drain();
         objects_close_marks();
     }
-    return front_genuine(index);
+    return function;
 }
 
 CUresult front_call(unsigned index, const uint64_t registers[6], const uint64_t *stack)
@@ -163,7 +171,7 @@ CUresult front_call(unsigned index, const uint64_t registers[6], const uint64_t 
         return no_driver();
     for (unsigned i = 0; i < call.entry->arguments; i++)
         call.args[i] = i < 6 ? registers[i] : stack[i - 6];
-    if (runtime_off())
+    if (runtime_off() && !(call.entry->hooked && migrate_serves()))
         return call_invoke(&call);
     return stream_is_doomed(&call) ? CUDA_ERROR_INVALID_HANDLE : call.entry->handler(&call);
 }
