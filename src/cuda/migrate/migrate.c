@@ -1,5 +1,6 @@
 #include "cuda/migrate/migrate.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "client/place.h"
@@ -87,10 +88,12 @@ static void settle_saved(void)
 
 static CUresult move(unsigned to)
 {
+    size_t at_home;
     CUresult code;
 
     settle_saved();
     code = memory_move(migrate.place, to);
+    memory_count(&migrate.job_bytes, &at_home);
     if (code == CUDA_SUCCESS)
         migrate.place = to;
     return migrate.broken != CUDA_SUCCESS ? (CUresult)migrate.broken : code;
@@ -115,17 +118,32 @@ static void tell(const char *reason)
 
 /* --- which GPU --- */
 
+/* For tests: the lock is given one GPU to choose from, another one for most jobs. */
+static unsigned ask_roaming(struct session *session)
+{
+    struct place_request request = {.gpus = 1, .home = PLACE_NOWHERE};
+    struct lease *lease;
+    uint32_t chosen = 0;
+    unsigned to;
+
+    migrate.roams = migrate.roams * 1103515245u + 12345u;
+    to = (migrate.roams >> 16) % migrate.n_places;
+    lease = migrate.places[to].device->base.engines[ENGINE_EXECUTION].lease;
+    migrate.announced = true;
+    return place_choose(session, &lease, 1, &request, &chosen) == 0 ? to : migrate.place;
+}
+
 /* The place of the job's token; the present one if there is no daemon to ask. */
 static unsigned ask(struct session *session)
 {
-    struct place_request request = {.gpus = 1, .home = migrate.place};
+    struct place_request request = {.gpus = 1, .home = migrate.place, .bytes = migrate.job_bytes};
     struct lease *leases[PLACES];
     uint32_t chosen = 0;
-    size_t at_home;
 
+    if (migrate.roams)
+        return ask_roaming(session);
     for (unsigned i = 0; i < migrate.n_places; i++)
         leases[i] = migrate.places[i].device->base.engines[ENGINE_EXECUTION].lease;
-    memory_count(&request.bytes, &at_home);
     if (place_choose(session, leases, migrate.n_places, &request, &chosen) != 0)
         return migrate.place;
     migrate.announced = true;
@@ -143,6 +161,7 @@ static void choose(void)
         return;
     if (!migrate.stays && session && session_follows(session))
         target = ask(session);
+    migrate.job_bytes = 0;
     if (target == migrate.place)
         return;
     code = move(target);
@@ -405,6 +424,7 @@ static void begin(CUcontext context)
         front_is_whole() || places_find(context) < 2 || memory_init() != CUDA_SUCCESS)
         return;
     migrate.home = context;
+    migrate.roams = getenv("BATON_TEST_ROAM") ? 1 : 0;
     follow_install();
     atomic_store(&migrate_is_on, true);
 }

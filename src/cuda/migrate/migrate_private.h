@@ -22,6 +22,7 @@ struct migrate {
     struct place places[PLACES];
     unsigned n_places;
     CUcontext home;       /* NULL: it has ended */
+    unsigned roams;       /* BATON_TEST_ROAM: a random number; 0: no test */
     pthread_mutex_t lock; /* guards the following; a leaf, and no driver call under it */
     pthread_cond_t changed;
     unsigned inside; /* commands between enter and leave */
@@ -31,6 +32,7 @@ struct migrate {
     bool touched;    /* a command may have changed memory since it was last saved */
     bool announced;  /* the daemon knows of a job */
     /* Changed while `moving`, read inside. */
+    size_t job_bytes;  /* that were moved before the last job */
     unsigned place;    /* where the memory is, and commands run */
     atomic_int broken; /* a kernel elsewhere faulted: what every call answers; CUDA_SUCCESS: none did */
 };
