@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "figure.h"
-#include "translate/cut.h"
+#include "translate/translate_cut.h"
 
 #include <ftw.h>
 #include <limits.h>

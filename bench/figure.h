@@ -18,13 +18,13 @@ __attribute__((unused)) static inline void figure(const char *name, double value
         (void)printf("figure %s %.6g %.6g %.6g\n", name, value, low, high);
 }
 
-/* The same for one of several alike: "WHAT-KIND-MEASURE". */
+/* The same for one of several alike: "WHAT-KIND-MEASURE", or "WHAT-KIND" where measure is NULL. */
 __attribute__((unused)) static inline void figure_of(const char *what, const char *kind, const char *measure,
                                                      double value, double low, double high)
 {
     char name[96];
 
-    (void)snprintf(name, sizeof name, "%s-%s-%s", what, kind, measure);
+    (void)snprintf(name, sizeof name, "%s-%s%s%s", what, kind, measure ? "-" : "", measure ? measure : "");
     figure(name, value, low, high);
 }
 

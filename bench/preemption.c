@@ -11,8 +11,11 @@
  * throughput  what the hogs lose alone under Baton, against plain OpenCL or CUDA
  * unwatched   without the witness (below): all jobs are quiet
  *
- * A hog beside an urgent program cannot have what that one occupies: "hog kept" is its throughput
- * of its throughput alone under Baton, times the share that the urgent program left.
+ * A hog beside an urgent program cannot have what that one occupies of the same engine. "hog kept"
+ * is what the hog did while the urgent program ran, of what it does alone under Baton in the time
+ * that was left to it. The hog also runs before and after the urgent program: what it does alone in
+ * that time is taken off. The witness runs beside the hog in both cases, since it costs about 1 %
+ * of each core.
  *
  * "alone" and "Baton" take turns, so that both see the same noise of the machine. Times are
  * measured by the urgent program from its first OpenCL call to the last byte. Pending time is
@@ -102,8 +105,8 @@ struct sample {
     size_t n_quiet;
     double pending_ms; /* sum over jobs */
     double jobs;
-    double occupying_ms, seconds; /* sums: on the engines, and how long it ran */
-    struct stage_cpu cpu;         /* while it ran */
+    double compute_ms, copy_ms; /* sums: what it occupied of the engines */
+    struct stage_cpu cpu;       /* while it ran */
 };
 
 static void read_list(struct sample *sample, const struct stage_program *program)
@@ -152,8 +155,8 @@ static void run_urgent(struct sample *sample, const struct stage_how *how, const
 
         sample->pending_ms += pending;
         sample->jobs += jobs;
-        sample->occupying_ms += stage_stat(&program, "occupying_ms");
-        sample->seconds += strtod(seconds, NULL);
+        sample->compute_ms += stage_stat(&program, "compute_occupying_ms");
+        sample->copy_ms += stage_stat(&program, "copy_occupying_ms");
         occupying_ms = fmin(occupying_ms, stage_stat(&program, "occupying_ms") / jobs);
     }
 }
@@ -240,15 +243,34 @@ struct rounds {
     double rate, kept[ROUNDS]; /* of the hog: rounds a second; of its rate alone and what was left to it */
 };
 
-/* A hog alone under Baton, for about three seconds. */
+static const char BESIDE[] = "5"; /* seconds: of the urgent program beside the hog, of the hog alone */
+
 static double hog_alone(const char *kind)
 {
-    const char *const options[] = {"--steps", hog_steps, "--seconds", "3", NULL};
+    const char *const options[] = {"--steps", hog_steps, "--seconds", BESIDE, NULL};
     const char *argv[MOST_WORDS];
     struct stage_program hog = {0};
 
+    if (watched)
+        (void)witness_begin();
     stage_run(&stage, &hog, &HOG, words(argv, hog_words(kind), options));
+    witness_end();
     return stage_value(&hog, "per_second");
+}
+
+/* What the urgent program occupied so far of the engines that such a hog uses. */
+static double occupied_ms(const struct sample *sample, const char *kind)
+{
+    return strcmp(kind, "copy") == 0 ? sample->copy_ms : sample->compute_ms;
+}
+
+/* The hog's run has just ended; used_ms: what the urgent program occupied beside it. */
+static double kept_of(const struct stage_program *hog, double alone, double used_ms)
+{
+    double rounds = stage_value(hog, "rounds"), shared = strtod(BESIDE, NULL);
+    double unshared = stage_value(hog, "seconds") - shared;
+
+    return (rounds - alone * unshared) / (alone * (shared - used_ms / 1e3));
 }
 
 static void run_rounds(struct rounds *rounds, const char *kind)
@@ -256,7 +278,7 @@ static void run_rounds(struct rounds *rounds, const char *kind)
     memset(rounds, 0, sizeof *rounds);
     for (int i = 0; i < ROUNDS; i++) {
         struct stage_program hog = {0};
-        double alone, rate, used, before_ms;
+        double alone, rate, before_ms;
 
         run_urgent(&rounds->alone, &URGENT, "3");
         stage_spinners(true);
@@ -264,12 +286,11 @@ static void run_rounds(struct rounds *rounds, const char *kind)
         stage_spinners(false);
         alone = hog_alone(kind);
         start_hog(&hog, &HOG, kind);
-        before_ms = rounds->beside.occupying_ms;
-        run_urgent(&rounds->beside, &URGENT, "3");
+        before_ms = occupied_ms(&rounds->beside, kind);
+        run_urgent(&rounds->beside, &URGENT, BESIDE);
         rate = end_hog(&hog);
         rounds->rate += rate / ROUNDS;
-        used = (rounds->beside.occupying_ms - before_ms) / 3e3;
-        rounds->kept[i] = rate / (alone * (1 - used));
+        rounds->kept[i] = kept_of(&hog, alone, occupied_ms(&rounds->beside, kind) - before_ms);
     }
 }
 

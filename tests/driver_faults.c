@@ -17,6 +17,8 @@ static const struct row {
      "its compiler makes an empty function of `for (i = 0; i <= l; i++)` between barriers for groups of one "
      "or "
      "two items; not with POCL_WORK_GROUP_METHOD=loops, nor in PoCL 3.1 and 5.0"},
+    {FAULT_IMAGE_EVENTS_MISNAMED, "OpenCL 3.0", "25.0", "llvmpipe",
+     "events of rusticl's FillImage say FILL_BUFFER, those of its WriteImage WRITE_BUFFER_RECT"},
 };
 
 const char *driver_fault(cl_device_id device, enum driver_faults fault)

@@ -12,6 +12,8 @@ enum driver_faults {
     FAULT_MIGRATE_TO_HOST_HANGS,
     /* a loop up to the item's own id between barriers, groups of one or two items */
     FAULT_SMALL_GROUPS_CRASH,
+    /* events of FillImage and WriteImage say FILL_BUFFER and WRITE_BUFFER_RECT */
+    FAULT_IMAGE_EVENTS_MISNAMED,
 };
 
 /* Why a test has to step around it on this device; NULL: it need not. */

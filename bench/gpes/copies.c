@@ -1,6 +1,6 @@
 /*
- * Copies and nothing else (GPES's memcpy): each job writes so many bytes to the device and reads
- * them back.
+ * Copies and nothing else (GPES's memcpy), over OpenCL or CUDA: each job writes so many bytes to
+ * the device and reads them back.
  *
  *   copies --bytes N [--jobs N]      prints in_ms and out_ms, the medians of its jobs, and wrong
  */
@@ -8,13 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device.h"
-
-static const char NOTHING[] = "kernel void nothing(global uint *word) { word[0] = 0; }\n";
+#include "copies.h"
+#include "measure.h"
 
 int main(int argc, char **argv)
 {
-    static struct device device;
     size_t bytes = (size_t)option(argc, argv, "bytes", 1 << 20);
     size_t jobs = (size_t)option(argc, argv, "jobs", 9);
     char *sent = malloc(bytes ? bytes : 1);
@@ -22,7 +20,6 @@ int main(int argc, char **argv)
     double *in = calloc(jobs + 1, sizeof *in);
     double *out = calloc(jobs + 1, sizeof *out);
     size_t wrong = 0;
-    cl_mem buffer;
 
     if (!sent || !back || !in || !out || !bytes || !jobs) {
         fprintf(stderr, "copies: nothing to copy, or no memory\n");
@@ -30,25 +27,21 @@ int main(int argc, char **argv)
     }
     memset(sent, 1, bytes);
     memset(back, 2, bytes);
-    device_open(&device, NOTHING);
-    buffer = device_buffer(&device, bytes);
+    copies_open(bytes);
     for (size_t i = 0; i <= jobs; i++) { /* the first touches the device's memory and does not count */
         double begin = now_ms();
         double middle;
         sent[bytes / 2] = (char)i;
-        device_must(clEnqueueWriteBuffer(device.queue, buffer, CL_TRUE, 0, bytes, sent, 0, NULL, NULL),
-                    "clEnqueueWriteBuffer");
+        copies_in(sent, bytes);
         middle = now_ms();
-        device_must(clEnqueueReadBuffer(device.queue, buffer, CL_TRUE, 0, bytes, back, 0, NULL, NULL),
-                    "clEnqueueReadBuffer");
+        copies_out(back, bytes);
         in[i] = middle - begin;
         out[i] = now_ms() - middle;
         wrong += memcmp(sent, back, bytes) != 0;
     }
     printf("in_ms %.5f out_ms %.5f wrong %zu\n", quantile(in + 1, jobs, 0.5), quantile(out + 1, jobs, 0.5),
            wrong);
-    clReleaseMemObject(buffer);
-    device_close(&device);
+    copies_close();
     free(sent);
     free(back);
     free(in);

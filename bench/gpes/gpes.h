@@ -1,8 +1,9 @@
 /*
  * The evaluation of GPES (Sec. V and its appendix) repeated with Baton on this machine's OpenCL
- * devices: each figure is a function that measures, prints a table beside what the paper says, and
- * draws it. The programs are ours (tests/workloads), the baseline is batond's profile `fifo`:
- * kernels and copies in order of arrival, whole, as GPES's baseline Gdev runs them.
+ * device and on the CUDA device made of CPU cores: each figure is a function that measures, prints
+ * a table beside what the paper says, and draws it. The programs are ours (tests/workloads), in
+ * OpenCL and in CUDA. The baseline is batond's profile `fifo`: kernels and copies in order of
+ * arrival, whole, as GPES's baseline Gdev runs them.
  */
 #ifndef BENCH_GPES_H
 #define BENCH_GPES_H
@@ -12,18 +13,39 @@
 
 #include "stage.h"
 
-struct gpes {
-    struct stage stage;
-    const char *folder; /* where the pictures go */
-    bool quick;         /* fewer sizes, fewer jobs */
+/*
+ * The same programs over one GPU API. A program is argv[0], relative to the build folder, and the
+ * words that come first; NULL-terminated.
+ */
+struct gpes_api {
+    const char *name;
+    const char *figures; /* what names of figures begin with */
+    const char *suffix;  /* of pictures */
+    const char *device;  /* --device of `baton run`; NULL: not said */
+    const char *workloads[2], *copies[2], *urgent[3], *copy_hog[3];
 };
 
-void gpes_slicing(struct gpes *gpes); /* Fig. 5 */
-void gpes_chunks(struct gpes *gpes);  /* Fig. 6 */
-void gpes_switch(struct gpes *gpes);  /* Fig. 7 */
-void gpes_kernels(struct gpes *gpes); /* Fig. 8 */
-void gpes_copies(struct gpes *gpes);  /* Fig. 9 */
-void gpes_orders(struct gpes *gpes);  /* Fig. 11 */
+enum { GPES_APIS = 2 };
+
+struct gpes {
+    struct stage stage;
+    const char *folder;                     /* where the pictures go */
+    bool quick;                             /* fewer sizes, fewer jobs */
+    bool largest;                           /* Fig. 5, 8 and 9: the largest size only */
+    const struct gpes_api *apis[GPES_APIS]; /* those that are measured */
+    size_t n_apis;
+    const struct gpes_api *api; /* the one that programs are started with now */
+};
+
+extern const struct gpes_api gpes_opencl, gpes_cuda;
+
+void gpes_rewriting(struct gpes *gpes); /* Sec. IV-A2 */
+void gpes_slicing(struct gpes *gpes);   /* Fig. 5 */
+void gpes_chunks(struct gpes *gpes);    /* Fig. 6 */
+void gpes_switch(struct gpes *gpes);    /* Fig. 7 */
+void gpes_kernels(struct gpes *gpes);   /* Fig. 8 */
+void gpes_copies(struct gpes *gpes);    /* Fig. 9 */
+void gpes_orders(struct gpes *gpes);    /* Fig. 11 */
 
 /* ---- running the programs ---- */
 
@@ -32,7 +54,19 @@ struct gpes_program {
     size_t size;
 };
 
-enum { GPES_MOST_JOBS = 400 };
+enum { GPES_PROGRAMS = 9, GPES_MOST_JOBS = 400 };
+
+/* The nine programs of GPES's Table II. */
+extern const char *const gpes_names[GPES_PROGRAMS];
+
+/*
+ * stage_start() and stage_run() of one of the API's programs with these options (NULL-terminated)
+ * on the API's device.
+ */
+void gpes_begin(struct gpes *gpes, struct stage_program *run, const struct stage_how *how,
+                const char *const program[], const char *const options[]);
+void gpes_run(struct gpes *gpes, struct stage_program *run, const struct stage_how *how,
+              const char *const program[], const char *const options[]);
 
 /*
  * Jobs one after the other, each stage by itself: the median of the kernels' time in ms. Statistics
@@ -53,7 +87,7 @@ double gpes_groups(struct gpes *gpes, struct gpes_program program);
 
 double gpes_mean(const double *values, size_t n);
 
-/* ---- pictures, as FOLDER/NAME.svg ---- */
+/* ---- pictures, as FOLDER/NAME[-API].svg ---- */
 
 struct svg_series;
 void gpes_draw_curves(const struct gpes *gpes, const char *name, const char *title, const char *x_label,

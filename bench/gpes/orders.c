@@ -31,22 +31,11 @@ static void start_waiting(struct gpes *gpes, struct stage_program *run, const st
                           struct gpes_program program, const char *gate)
 {
     char size[32];
-    const char *argv[] = {"tests/workloads/workloads",
-                          "--json",
-                          "--unchecked",
-                          "--period",
-                          "100000",
-                          "--jobs",
-                          "1",
-                          "--wait-for",
-                          gate,
-                          "--size",
-                          size,
-                          program.name,
-                          NULL};
+    const char *options[] = {"--json",     "--unchecked", "--period", "100000", "--jobs",     "1",
+                             "--wait-for", gate,          "--size",   size,     program.name, NULL};
 
     (void)snprintf(size, sizeof size, "%zu", program.size);
-    stage_start(&gpes->stage, run, how, argv);
+    gpes_begin(gpes, run, how, gpes->api->workloads, options);
     if (!stage_await(run, "ready", 60000)) {
         fprintf(stderr, "%s did not start\n", program.name);
         exit(3);
@@ -105,50 +94,62 @@ static double run_order(struct gpes *gpes, const struct stage_how *how, const un
     return pending;
 }
 
-void gpes_orders(struct gpes *gpes)
+/* One order over all rounds: its row, and the medians of fifo and adaptive. */
+static void measure_order(struct gpes *gpes, const unsigned order[], const char *name, double ret_median[2])
 {
     static const struct stage_how in_order = {.baton = true, .quiet = true, .realtime = true};
     static const struct stage_how adaptive = {
         .baton = true, .adaptive = true, .quiet = true, .realtime = true};
-    static char names[ORDERS][48];
-    const char *labels[ORDERS];
-    double values[ORDERS * 2];
     size_t rounds = gpes->quick ? 1 : ROUNDS;
+    double sums[2][ROUNDS];
+
+    for (size_t round = 0; round < rounds; round++) {
+        double alone[PROGRAMS];
+        double together = run_alone(gpes, alone);
+        for (size_t i = 0; i < 2; i++) {
+            size_t k = (i + round) % 2; /* they take turns at going first */
+            stage_daemon_start(&gpes->stage, k ? "priority" : "fifo", k ? "adaptive" : NULL);
+            sums[k][round] = run_order(gpes, k ? &adaptive : &in_order, order, alone) / together;
+            stage_daemon_stop(&gpes->stage);
+        }
+    }
+    for (size_t k = 0; k < 2; k++)
+        ret_median[k] = stage_quantile(sums[k], rounds, 0.5);
+    printf("  %-18s %-7s %.2f [%.2f, %.2f]      %.2f [%.2f, %.2f]      %+.2f\n", name, gpes->api->name,
+           ret_median[0], sums[0][0], sums[0][rounds - 1], ret_median[1], sums[1][0], sums[1][rounds - 1],
+           ret_median[1] - ret_median[0]);
+    (void)fflush(stdout);
+}
+
+void gpes_orders(struct gpes *gpes)
+{
+    static char names[ORDERS][48];
+    static double values[GPES_APIS][ORDERS * 2];
+    const char *labels[ORDERS];
     size_t n_orders = gpes->quick ? 2 : ORDERS;
 
     printf("\nFig. 11: no priorities, three programs; pending time of all / time of all alone, "
-           "median [least, most] of %zu\n",
-           rounds);
-    printf("  %-18s %-22s %-22s %s\n", "", "fifo", "adaptive", "difference");
+           "median [least, most] of %d\n",
+           gpes->quick ? 1 : ROUNDS);
+    printf("  %-26s %-22s %-22s %s\n", "", "fifo", "adaptive", "difference");
     for (size_t o = 0; o < n_orders; o++) {
-        double sums[2][ROUNDS];
-        double *median = &values[o * 2];
-        for (size_t round = 0; round < rounds; round++) {
-            double alone[PROGRAMS];
-            double together = run_alone(gpes, alone);
-            for (size_t i = 0; i < 2; i++) {
-                size_t k = (i + round) % 2; /* they take turns at going first */
-                stage_daemon_start(&gpes->stage, k ? "priority" : "fifo", k ? "adaptive" : NULL);
-                sums[k][round] = run_order(gpes, k ? &adaptive : &in_order, orders[o], alone) / together;
-                stage_daemon_stop(&gpes->stage);
-            }
-        }
         (void)snprintf(names[o], sizeof names[o], "%s.%s.%s", programs[orders[o][0]].name,
                        programs[orders[o][1]].name, programs[orders[o][2]].name);
         labels[o] = names[o];
-        for (size_t k = 0; k < 2; k++)
-            median[k] = stage_quantile(sums[k], rounds, 0.5);
-        printf("  %-18s %.2f [%.2f, %.2f]      %.2f [%.2f, %.2f]      %+.2f\n", names[o], median[0],
-               sums[0][0], sums[0][rounds - 1], median[1], sums[1][0], sums[1][rounds - 1],
-               median[1] - median[0]);
-        if (o == 0)
-            figure("gpes-orders", 100 * (1 - median[1] / median[0]), 100 * (1 - median[1] / median[0]),
-                   100 * (1 - median[1] / median[0]));
-        (void)fflush(stdout);
+        for (size_t a = 0; a < gpes->n_apis; a++) {
+            gpes->api = gpes->apis[a];
+            measure_order(gpes, orders[o], names[o], &values[a][o * 2]);
+        }
     }
     printf("  GPES: mmul.srad.nn 53 %% less than Gdev; the best order a little more than Gdev, for the "
            "cutting\n");
-    gpes_draw_bars(gpes, "fig11", "Fig. 11: start orders without priorities",
-                   "pending time / time of all alone", labels, n_orders,
-                   (const char *const[]){"fifo", "adaptive"}, 2, values);
+    for (size_t a = 0; a < gpes->n_apis; a++) {
+        double less = 100 * (1 - values[a][1] / values[a][0]);
+
+        gpes->api = gpes->apis[a];
+        figure_of(gpes->api->figures, "orders", NULL, less, less, less);
+        gpes_draw_bars(gpes, "fig11", "Fig. 11: start orders without priorities",
+                       "pending time / time of all alone", labels, n_orders,
+                       (const char *const[]){"fifo", "adaptive"}, 2, values[a]);
+    }
 }

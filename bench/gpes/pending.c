@@ -41,6 +41,14 @@ struct experiment {
     double (*mega)(size_t size); /* the x axis: MB of the low-priority program */
 };
 
+/* The sizes of the low-priority program that are measured; *ret_n: how many. */
+static const size_t *measured_sizes(const struct gpes *gpes, const struct experiment *experiment,
+                                    size_t *ret_n)
+{
+    *ret_n = gpes->quick || gpes->largest ? 1 : SIZES;
+    return gpes->largest ? experiment->sizes + SIZES - 1 : experiment->sizes;
+}
+
 static void run_point(struct gpes *gpes, const struct experiment *experiment, size_t size,
                       const struct setting *setting, const double alone[], double ret_pending[])
 {
@@ -62,38 +70,44 @@ static void run_point(struct gpes *gpes, const struct experiment *experiment, si
     stage_daemon_stop(&gpes->stage);
 }
 
+/* What one API's programs waited. */
+struct result {
+    double points[SETTINGS][SIZES][HIGH], low_ms[SIZES];
+};
+
+/* The rows of one set of programs over one API, and their picture. */
 static void print_set(const struct gpes *gpes, const struct experiment *experiment, size_t set,
-                      double points[SETTINGS][SIZES][HIGH], const double low_ms[])
+                      const struct result *result)
 {
     static double x[SIZES], y[SETTINGS][SIZES];
+    const double *low_ms = result->low_ms;
     struct svg_series series[SETTINGS];
     char name[32];
     char title[96];
-    size_t n_sizes = gpes->quick ? 1 : SIZES;
+    size_t n_sizes;
+    const size_t *sizes = measured_sizes(gpes, experiment, &n_sizes);
     double less;
 
-    printf("  (%s) %s; other program: MB (ms alone)\n  %-22s", experiment->sets[set].letter,
-           experiment->sets[set].name, "");
+    printf("  %-6s %-22s", gpes->api->name, "MB (ms alone)");
     for (size_t s = 0; s < n_sizes; s++) {
-        x[s] = experiment->mega(experiment->sizes[s]);
+        x[s] = experiment->mega(sizes[s]);
         printf(" %8.2f (%6.1f)", x[s], low_ms[s]);
     }
     printf("\n");
     for (size_t k = 0; k < SETTINGS; k++) {
-        printf("  %-22s", experiment->settings[k].name);
+        printf("  %-6s %-22s", gpes->api->name, experiment->settings[k].name);
         for (size_t s = 0; s < n_sizes; s++) {
-            y[k][s] =
-                gpes_mean(points[k][s] + experiment->sets[set].first, experiment->sets[set].n) / low_ms[s];
+            y[k][s] = gpes_mean(result->points[k][s] + experiment->sets[set].first, experiment->sets[set].n) /
+                      low_ms[s];
             printf(" %17.3f", y[k][s]);
         }
         less = 100 * (1 - y[k][n_sizes - 1] / y[0][n_sizes - 1]);
         printf("   last against fifo %+.1f %%\n", -less);
         if (k == SETTINGS - 1) /* by Baton's own choice of pieces and chunks */
-            figure_of("gpes", experiment->figure, experiment->sets[set].letter, less, less, less);
+            figure_of(gpes->api->figures, experiment->figure, experiment->sets[set].letter, less, less, less);
         series[k] =
             (struct svg_series){.name = experiment->settings[k].name, .x = x, .y = y[k], .n = n_sizes};
     }
-    printf("  GPES: %s\n", experiment->sets[set].paper);
     (void)snprintf(name, sizeof name, "%s%s", experiment->figure, experiment->sets[set].letter);
     (void)snprintf(title, sizeof title, "Fig. %s (%s): %s beside %s", experiment->figure + 3,
                    experiment->sets[set].letter, experiment->sets[set].name, experiment->what);
@@ -101,24 +115,40 @@ static void print_set(const struct gpes *gpes, const struct experiment *experime
                      series, SETTINGS);
 }
 
-static void run_experiment(struct gpes *gpes, const struct experiment *experiment)
+static void measure(struct gpes *gpes, const struct experiment *experiment, struct result *result)
 {
-    static double points[SETTINGS][SIZES][HIGH];
     double alone[HIGH];
-    double low_ms[SIZES];
-    size_t n_sizes = gpes->quick ? 1 : SIZES;
+    size_t n_sizes;
+    const size_t *sizes = measured_sizes(gpes, experiment, &n_sizes);
 
     for (size_t i = 0; i < HIGH; i++)
         alone[i] = gpes_alone_ms(gpes, experiment->high[i]);
     for (size_t s = 0; s < n_sizes; s++) {
-        low_ms[s] = experiment->alone_ms(gpes, experiment->sizes[s]);
+        result->low_ms[s] = experiment->alone_ms(gpes, sizes[s]);
         for (size_t k = 0; k < SETTINGS; k++)
-            run_point(gpes, experiment, experiment->sizes[s], &experiment->settings[k], alone, points[k][s]);
+            run_point(gpes, experiment, sizes[s], &experiment->settings[k], alone, result->points[k][s]);
+    }
+}
+
+static void run_experiment(struct gpes *gpes, const struct experiment *experiment)
+{
+    static struct result results[GPES_APIS];
+
+    for (size_t a = 0; a < gpes->n_apis; a++) {
+        gpes->api = gpes->apis[a];
+        measure(gpes, experiment, &results[a]);
     }
     printf("\nFig. %s: pending time beside %s, divided by the other's job alone\n", experiment->figure + 3,
            experiment->what);
-    for (size_t set = 0; set < experiment->n_sets; set++)
-        print_set(gpes, experiment, set, points, low_ms);
+    for (size_t set = 0; set < experiment->n_sets; set++) {
+        printf("  (%s) %s; first the other program\n", experiment->sets[set].letter,
+               experiment->sets[set].name);
+        for (size_t a = 0; a < gpes->n_apis; a++) {
+            gpes->api = gpes->apis[a];
+            print_set(gpes, experiment, set, &results[a]);
+        }
+        printf("  GPES: %s\n", experiment->sets[set].paper);
+    }
     (void)fflush(stdout);
 }
 
@@ -184,10 +214,10 @@ static double copies_alone(struct gpes *gpes, size_t size)
     static const struct stage_how plain = {.realtime = true};
     struct stage_program run = {0};
     char bytes[32];
-    const char *argv[] = {"examples/demo/hog", "copy", "--bytes", bytes, "--seconds", "0.7", NULL};
+    const char *options[] = {"--bytes", bytes, "--seconds", "0.7", NULL};
 
     (void)snprintf(bytes, sizeof bytes, "%zu", size);
-    stage_run(&gpes->stage, &run, &plain, argv);
+    gpes_run(gpes, &run, &plain, gpes->api->copy_hog, options);
     return 1e3 / stage_value(&run, "per_second");
 }
 
@@ -196,12 +226,12 @@ static void copies_start(struct gpes *gpes, struct stage_program *run, struct st
 {
     char bytes[32];
     char chunk[32];
-    const char *argv[] = {"examples/demo/hog", "copy", "--bytes", bytes, "--seconds", "600", NULL};
+    const char *options[] = {"--bytes", bytes, "--seconds", "600", NULL};
 
     (void)snprintf(bytes, sizeof bytes, "%zu", size);
     (void)snprintf(chunk, sizeof chunk, "%zu", size / (parts ? parts : 1));
     how->chunk = parts ? chunk : NULL;
-    stage_start(&gpes->stage, run, how, argv);
+    gpes_begin(gpes, run, how, gpes->api->copy_hog, options);
     if (!stage_await(run, "ready", 60000)) {
         fprintf(stderr, "the copying program did not start\n");
         exit(3);

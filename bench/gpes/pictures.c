@@ -11,7 +11,7 @@ static FILE *open_picture(const struct gpes *gpes, const char *name)
     char path[PATH_MAX];
     FILE *out;
 
-    (void)snprintf(path, sizeof path, "%s/%s.svg", gpes->folder, name);
+    (void)snprintf(path, sizeof path, "%s/%s%s.svg", gpes->folder, name, gpes->api->suffix);
     out = fopen(path, "we");
     if (!out) {
         perror(path);

@@ -4,7 +4,60 @@
 
 #include "gpes.h"
 
-static const char WORKLOADS[] = "tests/workloads/workloads";
+enum { MOST_WORDS = 20 };
+
+const struct gpes_api gpes_opencl = {.name = "OpenCL",
+                                     .figures = "gpes",
+                                     .suffix = "",
+                                     .workloads = {"tests/workloads/workloads"},
+                                     .copies = {"bench/gpes/copies"},
+                                     .urgent = {"examples/demo/urgent"},
+                                     .copy_hog = {"examples/demo/hog", "copy"}};
+const struct gpes_api gpes_cuda = {.name = "CUDA",
+                                   .figures = "gpes-cuda",
+                                   .suffix = "-cuda",
+                                   .device = "cpu",
+                                   .workloads = {"tests/workloads/workloads-cuda"},
+                                   .copies = {"bench/gpes/copies-cuda"},
+                                   .urgent = {"examples/demo/cuda-demo", "urgent"},
+                                   .copy_hog = {"examples/demo/cuda-demo", "hog"}};
+
+const char *const gpes_names[GPES_PROGRAMS] = {"mmul",    "madd", "heartwall", "backprop", "bfs",
+                                               "hotspot", "lud",  "nn",        "srad"};
+
+void gpes_begin(struct gpes *gpes, struct stage_program *run, const struct stage_how *how,
+                const char *const program[], const char *const options[])
+{
+    const char *argv[MOST_WORDS + 1] = {0};
+    struct stage_how there = *how;
+    size_t n = 0;
+
+    for (; *program && n < MOST_WORDS; program++)
+        argv[n++] = *program;
+    for (; *options && n < MOST_WORDS; options++)
+        argv[n++] = *options;
+    there.device = gpes->api->device;
+    /*
+     * A CUDA program has two threads that compute: the device's, and its own, which spins before it
+     * sleeps. Two such programs that Linux never interrupts keep batond from two cores.
+     */
+    if (gpes->api == &gpes_cuda && how->humble)
+        there.realtime = false;
+    stage_start(&gpes->stage, run, &there, argv);
+}
+
+void gpes_run(struct gpes *gpes, struct stage_program *run, const struct stage_how *how,
+              const char *const program[], const char *const options[])
+{
+    int status;
+
+    gpes_begin(gpes, run, how, program, options);
+    status = stage_end(run, 0);
+    if (status) {
+        fprintf(stderr, "%s ended with status %d\n", program[0], status);
+        exit(3);
+    }
+}
 
 double gpes_kernel_ms(struct gpes *gpes, const struct stage_how *how, struct gpes_program program,
                       unsigned jobs, struct stage_program *ret_run)
@@ -12,12 +65,12 @@ double gpes_kernel_ms(struct gpes *gpes, const struct stage_how *how, struct gpe
     struct stage_program run = {0};
     char size[32];
     char repeat[32];
-    const char *argv[] = {WORKLOADS, "--times", "--unchecked", "--repeat",   repeat,
-                          "--size",  size,      program.name,  (char *)NULL, NULL};
+    const char *options[] = {"--times", "--unchecked", "--repeat",   repeat,
+                             "--size",  size,          program.name, (char *)NULL};
 
     (void)snprintf(size, sizeof size, "%zu", program.size);
     (void)snprintf(repeat, sizeof repeat, "%u", jobs);
-    stage_run(&gpes->stage, &run, how, argv);
+    gpes_run(gpes, &run, how, gpes->api->workloads, options);
     if (ret_run)
         *ret_run = run;
     return stage_value(&run, "kernel_ms");
@@ -30,13 +83,13 @@ size_t gpes_responses(struct gpes *gpes, const struct stage_how *how, struct gpe
     char size[32];
     char period[32];
     char count[32];
-    const char *argv[] = {WORKLOADS, "--json", "--unchecked", "--period",   period, "--jobs",
-                          count,     "--size", size,          program.name, NULL};
+    const char *options[] = {"--json", "--unchecked", "--period", period,       "--jobs",
+                             count,    "--size",      size,       program.name, NULL};
 
     (void)snprintf(size, sizeof size, "%zu", program.size);
     (void)snprintf(period, sizeof period, "%u", period_ms);
     (void)snprintf(count, sizeof count, "%u", jobs);
-    stage_run(&gpes->stage, &run, how, argv);
+    gpes_run(gpes, &run, how, gpes->api->workloads, options);
     return stage_responses(&run, ret_ms, GPES_MOST_JOBS);
 }
 
@@ -62,11 +115,11 @@ void gpes_start(struct gpes *gpes, struct stage_program *run, const struct stage
                 struct gpes_program program)
 {
     char size[32];
-    const char *argv[] = {WORKLOADS,   "--unchecked", "--repeat", "100000",     "--wait-for",
-                          "/dev/null", "--size",      size,       program.name, NULL};
+    const char *options[] = {"--unchecked", "--repeat", "100000",     "--wait-for", "/dev/null",
+                             "--size",      size,       program.name, NULL};
 
     (void)snprintf(size, sizeof size, "%zu", program.size);
-    stage_start(&gpes->stage, run, how, argv);
+    gpes_begin(gpes, run, how, gpes->api->workloads, options);
     if (!stage_await(run, "ready", 60000)) {
         fprintf(stderr, "%s did not start\n", program.name);
         exit(3);

@@ -85,9 +85,10 @@ struct record {
 };
 
 static void run_jobs(const struct measured *measured, struct record *record, size_t most, double period,
-                     double deadline, double end)
+                     double deadline, double length)
 {
     double release = now_ms() + period;
+    double end = release + length;
 
     while (record->n < most && release < end) {
         double begin;
@@ -124,7 +125,7 @@ int run_periodically(const struct measured *measured, int argc, char **argv)
     for (size_t i = 0; i < warm; i++)
         measured->run_job(measured->user, (uint32_t)i);
     run_jobs(measured, &record, most, period, option(argc, argv, "deadline", period),
-             now_ms() + option(argc, argv, "seconds", 1e6) * 1e3);
+             option(argc, argv, "seconds", 1e6) * 1e3);
     for (size_t i = 0; flag(argc, argv, "list") && i < record.n; i++)
         printf("%.4f %.4f %.4f\n", record.response[i], record.call[i], record.begin[i]);
     if (record.n)

@@ -3,20 +3,35 @@
  * one operation whose length is known beforehand (Verner, Mendelson, Schuster: Batch Method for
  * Efficient Resource Sharing in Real-time Multi-GPU Systems).
  *
- * A batcher owns the queues of a set of OpenCL devices and runs batches one at a time, in the order
- * in which they were started. To the program a batch is atomic: no result counts until the batch
- * has ended, and the next batch begins only then. Nothing else may use the interconnect meanwhile;
- * with a Baton daemon the batch asks for it.
+ * A batcher owns queues of a set of OpenCL and CUDA devices and runs batches one at a time, in the
+ * order in which they were started. Streams of both APIs mix freely. To the program a batch is atomic: no
+ * result counts until the batch has ended, and the next batch begins only then. Nothing else may use the
+ * interconnect meanwhile; with a Baton daemon the batch asks for it.
  *
- * Results are 0 or -errno. All functions may be called from any thread. They print nothing and
- * change no signal.
+ * Results are 0 or -errno. All functions may be called from any thread. They print nothing, change
+ * no signal, and leave each thread's current CUDA context as it is.
+ *
+ * Neither API's header nor library is needed: without <CL/cl.h> its types are declared here, and
+ * CUDA's handles are pointers to the structs that CUDA's own types point to. libOpenCL.so.1 and
+ * libcuda.so.1 are loaded when a batcher names a device of theirs.
  */
 #ifndef BATON_BATCH_H
 #define BATON_BATCH_H
 
-#include <CL/cl.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#if !defined(__has_include)
+#include <CL/cl.h>
+#elif __has_include(<CL/cl.h>)
+#include <CL/cl.h>
+#else
+typedef struct _cl_context *cl_context;
+typedef struct _cl_device_id *cl_device_id;
+typedef struct _cl_mem *cl_mem;
+typedef struct _cl_kernel *cl_kernel;
+typedef uint32_t cl_uint;
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -27,6 +42,9 @@ extern "C" {
 #else
 #define BATON_API
 #endif
+
+struct CUctx_st;  /* CUcontext is a pointer to it */
+struct CUfunc_st; /* CUfunction is a pointer to it */
 
 struct baton_batcher; /* opaque */
 struct baton_batch;   /* opaque: one batch, running or ended */
@@ -46,6 +64,18 @@ struct baton_gpu {
     cl_device_id device;
 };
 
+/*
+ * Which CUDA device a GPU of the topology is. The program keeps a context that it names, and does
+ * not reset its device, until the batcher is freed. Peer access between contexts is enabled when a
+ * batch first copies between them, if the devices can, and disabled with the batcher. Access that
+ * the program had enabled before is left alone.
+ */
+struct baton_cuda_gpu {
+    const char *node;         /* "GPU0" */
+    struct CUctx_st *context; /* NULL: the primary context of `device`, which the batcher retains */
+    int device;               /* CUdevice; used without a context */
+};
+
 struct baton_batcher_config {
     size_t size;          /* sizeof(struct baton_batcher_config): a later version may have more fields */
     const char *topology; /* path of a topology file, as `baton batch calibrate` writes it */
@@ -59,11 +89,13 @@ struct baton_batcher_config {
      */
     const char *emulate;
     double emulate_ratio;
+    const struct baton_cuda_gpu *cuda_gpus; /* beside those of `gpus` */
+    size_t n_cuda_gpus;
 };
 
 /*
  * Makes a batcher. On failure *ret_message (size bytes, may be NULL) says why in one line: -EINVAL
- * for a bad topology or configuration, -ENODEV when OpenCL refuses, -ENOMEM.
+ * for a bad topology or configuration, -ENODEV when OpenCL or CUDA is missing or refuses, -ENOMEM.
  */
 BATON_API int baton_batcher_new(const struct baton_batcher_config *config, struct baton_batcher **ret_batcher,
                                 char *ret_message, size_t size);
@@ -72,36 +104,62 @@ BATON_API int baton_batcher_new(const struct baton_batcher_config *config, struc
 BATON_API void baton_batcher_free(struct baton_batcher *batcher);
 
 /*
- * Where a copy begins or ends: a node of the topology and, on a GPU, a buffer of its context; in
- * host memory, a pointer.
+ * Where a copy begins or ends: a node of the topology and, on an OpenCL device, a buffer of its
+ * context; on a CUDA device, an address in its memory or in managed memory; in host memory, a
+ * pointer.
  */
 struct baton_place {
     const char *node; /* NULL: no copy */
-    cl_mem buffer;    /* GPU; retained until the batch has ended */
-    size_t offset;    /* into the buffer */
+    union {
+        cl_mem buffer; /* OpenCL; retained until the batch has ended */
+        /* CUDA: a CUdeviceptr. The program keeps its memory until the batch has ended */
+        uint64_t address;
+    };
+    size_t offset; /* into the buffer, or from the address */
     /*
      * Host memory; the program keeps it valid, and unread or unwritten, until the batch has ended.
      */
     void *host;
 };
 
-/* One argument, as for clSetKernelArg; copied when the batch is started. */
+/*
+ * One argument, as for clSetKernelArg, or a parameter of a CUDA kernel; copied when the batch is
+ * started.
+ */
 struct baton_arg {
     size_t size;
     const void *value;
 };
 
 struct baton_kernel {
-    cl_kernel kernel; /* NULL: none. A private copy is used where the driver can clone kernels (OpenCL 2.1) */
-    cl_uint dimensions; /* 1 to 3 */
-    size_t global[3];
-    size_t local[3]; /* all 0: the driver's choice */
+    union {
+        /*
+         * OpenCL. NULL: none. A private copy is used where the driver can clone kernels (OpenCL
+         * 2.1).
+         */
+        cl_kernel kernel;
+        /* CUDA: a CUfunction of the GPU's context, or a CUkernel, which stay loaded */
+        struct CUfunc_st *function;
+    };
+    cl_uint dimensions;    /* 1 to 3; CUDA: those above count as 1 */
+    uint32_t shared_bytes; /* CUDA: dynamic shared memory of a block */
+    union {
+        size_t global[3]; /* OpenCL: work-items */
+        size_t grid[3];   /* CUDA: blocks */
+    };
+    union {
+        size_t local[3]; /* OpenCL: work-items of a group; all 0: the driver's choice */
+        size_t block[3]; /* CUDA: threads of a block */
+    };
     const struct baton_arg *args;
-    size_t n_args;       /* 0: the arguments that the kernel has now */
+    size_t n_args;       /* OpenCL, 0: the arguments that the kernel has now. CUDA: all parameters */
     double predicted_ms; /* above 0 */
 };
 
-/* A copy, a kernel on to.node, or a copy to a GPU followed by a kernel there. */
+/*
+ * A copy, a kernel on to.node, or a copy to a GPU followed by a kernel there. A copy inside one GPU
+ * needs a link of the topology from that GPU to itself.
+ */
 struct baton_stream {
     const char *name; /* for messages; NULL: its number */
     struct baton_place from, to;
@@ -121,9 +179,10 @@ BATON_API int baton_batch_start(struct baton_batcher *batcher, const struct bato
 BATON_API int baton_batch_query(struct baton_batch *batch);
 
 /*
- * Waits for the end. 0; -EIO when OpenCL failed; -EINVAL when a stream was wrong; else the daemon's
- * error. After an error no stream counts: the contents of the batch's destinations are undefined,
- * the buffers stay valid, and the next batch runs.
+ * Waits for the end. 0; -EIO when OpenCL or CUDA failed; -EINVAL when a stream was wrong; else the
+ * daemon's error. After an error no stream counts: the contents of the batch's destinations are
+ * undefined, the memory stays valid, and the next batch runs. A kernel that faults breaks its CUDA
+ * context for good, as without batches.
  */
 BATON_API int baton_batch_wait(struct baton_batch *batch);
 

@@ -1,5 +1,5 @@
 """Batches of copies and kernels over a shared interconnect (include/baton/batch.h), with numpy
-arrays and pyopencl objects."""
+arrays, pyopencl objects, and CUDA arrays (CuPy, Numba, PyTorch: what has __cuda_array_interface__)."""
 import ctypes
 from typing import NamedTuple
 
@@ -13,10 +13,15 @@ class _Gpu(ctypes.Structure):
     _fields_ = [("node", ctypes.c_char_p), ("context", ctypes.c_void_p), ("device", ctypes.c_void_p)]
 
 
+class _CudaGpu(ctypes.Structure):
+    _fields_ = [("node", ctypes.c_char_p), ("context", ctypes.c_void_p), ("device", ctypes.c_int)]
+
+
 class _Config(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("topology", ctypes.c_char_p), ("gpus", ctypes.POINTER(_Gpu)),
                 ("n_gpus", ctypes.c_size_t), ("method", ctypes.c_int), ("emulate", ctypes.c_char_p),
-                ("emulate_ratio", ctypes.c_double)]
+                ("emulate_ratio", ctypes.c_double), ("cuda_gpus", ctypes.POINTER(_CudaGpu)),
+                ("n_cuda_gpus", ctypes.c_size_t)]
 
 
 class _Place(ctypes.Structure):
@@ -30,7 +35,7 @@ class _Arg(ctypes.Structure):
 
 class _Kernel(ctypes.Structure):
     _fields_ = [("kernel", ctypes.c_void_p), ("dimensions", ctypes.c_uint32),
-                ("global_size", ctypes.c_size_t * 3),
+                ("shared_bytes", ctypes.c_uint32), ("global_size", ctypes.c_size_t * 3),
                 ("local_size", ctypes.c_size_t * 3), ("args", ctypes.POINTER(_Arg)),
                 ("n_args", ctypes.c_size_t),
                 ("predicted_ms", ctypes.c_double)]
@@ -59,10 +64,14 @@ class Call:
     its predicted time.
 
     Without args the arguments that the kernel has now are used.
+
+    On a CUDA device the kernel is a CUfunction or CUkernel as a number, global_size counts blocks,
+    local_size the threads of a block, and args are all parameters: CUDA arrays and numpy scalars.
     """
 
-    def __init__(self, predicted_ms, kernel=None, global_size=(1,), local_size=None, args=()):
+    def __init__(self, predicted_ms, kernel=None, global_size=(1,), local_size=None, args=(), shared_bytes=0):
         self.predicted_ms, self.kernel, self.args = predicted_ms, kernel, tuple(args)
+        self.shared_bytes = shared_bytes
         self.global_size, self.local_size = tuple(global_size), tuple(local_size or ())
 
 
@@ -70,7 +79,7 @@ class Stream:
     """A copy, a kernel, or a copy to a GPU followed by a kernel there.
 
     source and to are (node, memory): memory is a numpy array or another writable buffer in host
-    memory, or a pyopencl.Buffer on a GPU; None for predictions. nbytes is that of the array where
+    memory, a pyopencl.Buffer or a CUDA array on a GPU; None for predictions. nbytes is that of the array where
     it is not given.
     """
 
@@ -96,6 +105,16 @@ def _host_pointer(memory):
     return ctypes.addressof(ctypes.c_char.from_buffer(memory))
 
 
+def _cuda_address(memory):
+    """The address of a CUDA array; None: it is none."""
+    interface = getattr(memory, "__cuda_array_interface__", None)
+    if interface is None:
+        return None
+    if interface.get("strides") is not None:
+        raise ValueError("expected a contiguous array")
+    return interface["data"][0]
+
+
 def _place(place, offset, keep):
     if place is None:
         return _Place()
@@ -105,13 +124,19 @@ def _place(place, offset, keep):
         return _Place(node.encode(), None, 0, None)
     if hasattr(memory, "int_ptr"):  # pyopencl.Buffer
         return _Place(node.encode(), memory.int_ptr, offset, None)
+    address = _cuda_address(memory)
+    if address is not None:
+        return _Place(node.encode(), address, offset, None)
     return _Place(node.encode(), None, 0, _host_pointer(memory))
 
 
 def _argument(argument, keep):
     """As clSetKernelArg takes it: a cl_mem, the bytes of a numpy scalar, or (pyopencl.LocalMemory)
     a size."""
-    if hasattr(argument, "int_ptr"):
+    address = _cuda_address(argument)
+    if address is not None:
+        value = ctypes.c_uint64(address)
+    elif hasattr(argument, "int_ptr"):
         value = ctypes.c_void_p(argument.int_ptr)
     elif hasattr(argument, "tobytes"):
         raw = argument.tobytes()
@@ -133,7 +158,7 @@ def _call(call, keep):
         return _Kernel()
     args = (_Arg * max(len(call.args), 1))(*[_argument(a, keep) for a in call.args])
     keep += [args, call.kernel]
-    return _Kernel(call.kernel.int_ptr if call.kernel is not None else None, len(call.global_size),
+    return _Kernel(getattr(call.kernel, "int_ptr", call.kernel), len(call.global_size), call.shared_bytes,
                    _three(call.global_size),
                    _three(call.local_size), args, len(call.args), call.predicted_ms)
 
@@ -226,16 +251,21 @@ class Batcher:
     """Runs batches on the devices of a topology, one at a time, in the order in which they were
     started.
 
-    gpus: {node: (pyopencl.Context, pyopencl.Device)}. emulate: a topology to whose links copies are
+    gpus: {node: (pyopencl.Context, pyopencl.Device)}. cuda_gpus: {node: number of the CUDA device},
+    with its primary context, as the CUDA runtime has it. emulate: a topology to whose links copies are
     slowed down, on machines whose devices share the host's memory.
     """
 
-    def __init__(self, topology, gpus, method="aligned", emulate=None, emulate_ratio=1.0):
+    def __init__(self, topology, gpus=None, method="aligned", emulate=None, emulate_ratio=1.0, cuda_gpus=None):
+        gpus, cuda_gpus = gpus or {}, cuda_gpus or {}
         array = (_Gpu * max(len(gpus), 1))()
         for i, (node, (context, device)) in enumerate(gpus.items()):
             array[i] = _Gpu(node.encode(), context.int_ptr, device.int_ptr)
+        cuda = (_CudaGpu * max(len(cuda_gpus), 1))()
+        for i, (node, device) in enumerate(cuda_gpus.items()):
+            cuda[i] = _CudaGpu(node.encode(), None, device)
         config = _Config(ctypes.sizeof(_Config), str(topology).encode(), array, len(gpus), _method(method),
-                         str(emulate).encode() if emulate else None, emulate_ratio)
+                         str(emulate).encode() if emulate else None, emulate_ratio, cuda, len(cuda_gpus))
         message = ctypes.create_string_buffer(_MESSAGE)
         self._handle, self._gpus = ctypes.c_void_p(), gpus
         check(library().baton_batcher_new(ctypes.byref(config), ctypes.byref(self._handle), message,

@@ -14,6 +14,7 @@
 #include "base/input_error.h"
 #include "base/nsec.h"
 #include "model/plan_basis.h"
+#include "model/plan_requests.h"
 #include "model/task_set.h"
 
 #define ANALYSIS_UNBOUNDED ((baton_nsec)-1)
@@ -34,6 +35,7 @@ struct task_result {
     /* in the order that `shape` lists; -1: unknown, because the task is unbounded */
     baton_nsec blocking[4];
     unsigned cpu_cluster, gpu_cluster; /* where the analysis puts the task, for its plan */
+    struct plan_requests requests;     /* of one job, overheads included; gpusync */
 };
 
 struct analysis_result {

@@ -13,26 +13,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/doctor.h"
 #include "cli/subcommand.h"
 #include "cli/installed.h"
 #include "cli/monitor.h"
 #include "cli/probe.h"
 #include "wire/socket_path.h"
 
-/* One line of the report. Essential findings decide the exit status. */
-enum finding { WORKS, LIMITED, BROKEN };
-
-struct doctor_report {
-    json_t *findings;
-    bool essential_broken;
-};
-
-static void find(struct doctor_report *report, enum finding finding, const char *what, const char *detail,
-                 const char *advice)
+void doctor_find(struct doctor_report *report, enum doctor_finding finding, const char *what,
+                 const char *detail, const char *advice)
 {
     static const char *const names[] = {"works", "limited", "broken"};
 
-    report->essential_broken |= finding == BROKEN;
+    report->essential_broken |= finding == DOCTOR_BROKEN;
     json_array_append_new(report->findings,
                           json_pack("{s:s, s:s, s:s, s:s}", "what", what, "state", names[finding], "detail",
                                     detail, "advice", advice ? advice : ""));
@@ -61,13 +54,14 @@ static void check_devices(struct doctor_report *report, const json_t *probe)
                            json_string_value(json_object_get(device, "name")),
                            json_string_value(json_object_get(device, "type")),
                            (long long)json_integer_value(json_object_get(device, "compute_units")), copies);
-            find(report, WORKS, json_string_value(json_object_get(platform, "name")), detail, NULL);
+            doctor_find(report, DOCTOR_WORKS, json_string_value(json_object_get(platform, "name")), detail,
+                        NULL);
             devices++;
         }
     }
     if (devices == 0)
-        find(report, BROKEN, "OpenCL devices", "none found",
-             "install a driver for your GPU, or pocl-opencl-icd to use the CPU as a device");
+        doctor_find(report, DOCTOR_BROKEN, "OpenCL devices", "none found",
+                    "install a driver for your GPU, or pocl-opencl-icd to use the CPU as a device");
 }
 
 static void check_opencl(struct doctor_report *report)
@@ -81,30 +75,29 @@ static void check_opencl(struct doctor_report *report)
         return;
     error = json_string_value(json_object_get(probe, "error"));
     if (error) {
-        find(report, BROKEN, "OpenCL", error,
-             "install ocl-icd-libopencl1 and a driver, for example pocl-opencl-icd");
+        doctor_find(report, DOCTOR_BROKEN, "OpenCL", error,
+                    "install ocl-icd-libopencl1 and a driver, for example pocl-opencl-icd");
     } else {
         char detail[PATH_MAX + 32];
 
         (void)snprintf(detail, sizeof detail, "%s (%s)", json_string_value(json_object_get(probe, "loader")),
                        json_string_value(json_object_get(probe, "loader_name")));
-        find(report, WORKS, "OpenCL loader", detail, NULL);
+        doctor_find(report, DOCTOR_WORKS, "OpenCL loader", detail, NULL);
         if (!found)
-            find(report, LIMITED, "layer",
-                 "libbaton-layer.so is neither beside this program nor among its libraries",
-                 "build or install Baton completely; analysis and simulation work without it");
+            doctor_find(report, DOCTOR_LIMITED, "layer",
+                        "libbaton-layer.so is neither beside this program nor among its libraries",
+                        "build or install Baton completely; analysis and simulation work without it");
         else if (json_is_true(json_object_get(probe, "layer_loaded")))
-            find(report, WORKS, "layer", "the loader accepts OPENCL_LAYERS", NULL);
+            doctor_find(report, DOCTOR_WORKS, "layer", "the loader accepts OPENCL_LAYERS", NULL);
         else
-            find(report, BROKEN, "layer", "the loader ignores OPENCL_LAYERS",
-                 "use ocl-icd 2.3 or newer as libOpenCL.so.1: programs would run unscheduled");
+            doctor_find(report, DOCTOR_BROKEN, "layer", "the loader ignores OPENCL_LAYERS",
+                        "use ocl-icd 2.3 or newer as libOpenCL.so.1: programs would run unscheduled");
         check_devices(report, probe);
     }
     json_decref(probe);
 }
 
-/* Whether `program` rewrites the text. */
-static bool rewrites(const char *program, const char *text)
+bool doctor_rewrites(const char *program, const char *text)
 {
     ssize_t length = (ssize_t)strlen(text);
     int source = memfd_create("kernel", MFD_CLOEXEC);
@@ -128,22 +121,6 @@ static bool rewrites(const char *program, const char *text)
     return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-static void check_cutting(struct doctor_report *report)
-{
-    static const char module[] =
-        ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry k() { ret; }\n";
-    const char *program = getenv("BATON_CUT");
-    char path[PATH_MAX];
-
-    if (!program && installed_find("baton-cut", path, sizeof path) == 0)
-        program = path;
-    if (program && rewrites(program, module))
-        find(report, WORKS, "CUDA kernels", "baton-cut cuts them into pieces", NULL);
-    else
-        find(report, LIMITED, "CUDA kernels", "baton-cut does not run here: CUDA kernels stay whole",
-             "install Baton completely");
-}
-
 static void check_rewriting(struct doctor_report *report)
 {
     /* This kernel needs libclang and clang's OpenCL headers. */
@@ -153,12 +130,14 @@ static void check_rewriting(struct doctor_report *report)
 
     if (!program && installed_find("baton-translate", path, sizeof path) == 0)
         program = path;
-    if (program && rewrites(program, kernel))
-        find(report, WORKS, "kernel rewriting", "baton-translate cuts kernels into pieces", NULL);
+    if (program && doctor_rewrites(program, kernel))
+        doctor_find(report, DOCTOR_WORKS, "kernel rewriting", "baton-translate cuts kernels into pieces",
+                    NULL);
     else
-        find(report, LIMITED, "kernel rewriting", "baton-translate does not run here: kernels stay whole",
-             "install libclang and clang's OpenCL headers of the version that Baton was built with "
-             "(libclang-common-N-dev)");
+        doctor_find(report, DOCTOR_LIMITED, "kernel rewriting",
+                    "baton-translate does not run here: kernels stay whole",
+                    "install libclang and clang's OpenCL headers of the version that Baton was built with "
+                    "(libclang-common-N-dev)");
 }
 
 /* Tries it in a child, because the limits do not show what a container allows. */
@@ -182,17 +161,18 @@ static void check_real_time(struct doctor_report *report)
     struct rlimit memory = {0};
 
     if (may_use_fifo())
-        find(report, WORKS, "real-time scheduling", "SCHED_FIFO is permitted", NULL);
+        doctor_find(report, DOCTOR_WORKS, "real-time scheduling", "SCHED_FIFO is permitted", NULL);
     else
-        find(report, LIMITED, "real-time scheduling",
-             "SCHED_FIFO is not permitted: order is kept, no bound is claimed",
-             "give the user an rtprio limit of 99 (/etc/security/limits.d) or the daemon CAP_SYS_NICE");
+        doctor_find(
+            report, DOCTOR_LIMITED, "real-time scheduling",
+            "SCHED_FIFO is not permitted: order is kept, no bound is claimed",
+            "give the user an rtprio limit of 99 (/etc/security/limits.d) or the daemon CAP_SYS_NICE");
     getrlimit(RLIMIT_MEMLOCK, &memory);
     if (geteuid() == 0 || memory.rlim_cur == RLIM_INFINITY || memory.rlim_cur >= (rlim_t)64 << 20)
-        find(report, WORKS, "locked memory", "the daemon can lock its pages", NULL);
+        doctor_find(report, DOCTOR_WORKS, "locked memory", "the daemon can lock its pages", NULL);
     else
-        find(report, LIMITED, "locked memory", "the limit is below 64 MiB",
-             "give the user a memlock limit of 65536 KiB or more");
+        doctor_find(report, DOCTOR_LIMITED, "locked memory", "the limit is below 64 MiB",
+                    "give the user a memlock limit of 65536 KiB or more");
 }
 
 /*
@@ -230,21 +210,21 @@ static void check_socket_folder(struct doctor_report *report)
     int result = socket_path_candidate(given, 0, path);
 
     if (result) {
-        find(report, BROKEN, "socket folder", "the socket's path is longer than Linux allows",
-             named ? "set BATON_SOCKET to a shorter path" : "set XDG_RUNTIME_DIR to a shorter path");
+        doctor_find(report, DOCTOR_BROKEN, "socket folder", "the socket's path is longer than Linux allows",
+                    named ? "set BATON_SOCKET to a shorter path" : "set XDG_RUNTIME_DIR to a shorter path");
     } else if (!is_usable(path, folder)) {
         (void)snprintf(detail, sizeof detail, "%s%s: %s is not there or not writable", path,
                        named ? " (BATON_SOCKET)" : "", folder);
-        find(report, LIMITED, "socket folder", detail,
-             "log in through a session manager, or set XDG_RUNTIME_DIR or BATON_SOCKET");
+        doctor_find(report, DOCTOR_LIMITED, "socket folder", detail,
+                    "log in through a session manager, or set XDG_RUNTIME_DIR or BATON_SOCKET");
     } else if (!named && (!runtime || runtime[0] != '/')) {
         (void)snprintf(detail, sizeof detail, "XDG_RUNTIME_DIR is not set; %s is used", path);
-        find(report, LIMITED, "socket folder", detail,
-             "log in through a session manager, or set XDG_RUNTIME_DIR or BATON_SOCKET");
+        doctor_find(report, DOCTOR_LIMITED, "socket folder", detail,
+                    "log in through a session manager, or set XDG_RUNTIME_DIR or BATON_SOCKET");
     } else {
         (void)snprintf(detail, sizeof detail, "%s%s: %s is writable", path, named ? " (BATON_SOCKET)" : "",
                        folder);
-        find(report, WORKS, "socket folder", detail, NULL);
+        doctor_find(report, DOCTOR_WORKS, "socket folder", detail, NULL);
     }
 }
 
@@ -262,8 +242,9 @@ static void check_partition(struct doctor_report *report, struct monitor *monito
         if (strncmp(about->field, "partition.", strlen("partition.")) != 0)
             continue;
         (void)snprintf(detail, sizeof detail, "%s: %s: %s", about->field, about->planned, about->found);
-        find(report, LIMITED, "partition", detail,
-             "correct partition: in baton.yaml, or bring up and isolate its cores; no bound can be claimed");
+        doctor_find(
+            report, DOCTOR_LIMITED, "partition", detail,
+            "correct partition: in baton.yaml, or bring up and isolate its cores; no bound can be claimed");
     }
 }
 
@@ -277,20 +258,21 @@ static void check_daemon(struct doctor_report *report)
 
     if (result == 0) {
         (void)snprintf(detail, sizeof detail, "batond answers on %s", monitor.path);
-        find(report, WORKS, "daemon", detail, NULL);
+        doctor_find(report, DOCTOR_WORKS, "daemon", detail, NULL);
         check_partition(report, &monitor);
         monitor_close(&monitor);
     } else if (result == -ECONNREFUSED && !(given && given[0])) {
-        find(report, WORKS, "daemon", "none listens; `baton run` starts one", NULL);
+        doctor_find(report, DOCTOR_WORKS, "daemon", "none listens; `baton run` starts one", NULL);
     } else if (result == -ECONNREFUSED) {
         (void)snprintf(detail, sizeof detail, "none listens on %s (BATON_SOCKET)", given);
-        find(report, LIMITED, "daemon", detail,
-             "start batond there, or unset BATON_SOCKET: programs run unscheduled");
+        doctor_find(report, DOCTOR_LIMITED, "daemon", detail,
+                    "start batond there, or unset BATON_SOCKET: programs run unscheduled");
     } else {
         (void)snprintf(detail, sizeof detail, "one listens, but %s",
                        result == -EPERM ? "it runs as another user, so Baton does not use it"
                                         : strerror(-result));
-        find(report, LIMITED, "daemon", detail, "restart batond of this installation, or set BATON_SOCKET");
+        doctor_find(report, DOCTOR_LIMITED, "daemon", detail,
+                    "restart batond of this installation, or set BATON_SOCKET");
     }
 }
 
@@ -316,12 +298,12 @@ static void check_tools(struct doctor_report *report)
             path += length + (path[length] == ':');
         }
         if (found) {
-            find(report, WORKS, tools[i].program, tools[i].use, NULL);
+            doctor_find(report, DOCTOR_WORKS, tools[i].program, tools[i].use, NULL);
         } else {
             char advice[128];
 
             (void)snprintf(advice, sizeof advice, "optional: apt-get install %s", tools[i].package);
-            find(report, LIMITED, tools[i].program, tools[i].use, advice);
+            doctor_find(report, DOCTOR_LIMITED, tools[i].program, tools[i].use, advice);
         }
     }
 }
@@ -354,7 +336,7 @@ static int run(const struct cli_args *args)
         return cli_fail_environment(args, ENOMEM, "cannot report");
     check_opencl(&report);
     check_rewriting(&report);
-    check_cutting(&report);
+    doctor_cuda(&report);
     check_real_time(&report);
     check_socket_folder(&report);
     check_daemon(&report);

@@ -91,19 +91,19 @@ enum page_section {
     ON_RUN = 4,    /* every variable that a program under Baton reads */
 };
 
-struct page {
+struct manual_page {
     const char *name;
     unsigned sections;
     const char *description, *examples;
 };
 
-static const struct page pages[] = {
+static const struct manual_page pages[] = {
 #define PAGE(name, sections, description, examples) {name, sections, description, examples},
 #include "cli/manual_text.def"
 #undef PAGE
 };
 
-static const struct page *find_page(const char *name)
+static const struct manual_page *find_page(const char *name)
 {
     for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
         if (strcmp(pages[i].name, name) == 0)
@@ -181,7 +181,7 @@ static void put_options(const struct cli_command *command, FILE *out)
 
 static void put_command(const struct cli_command *command, FILE *out)
 {
-    const struct page *page = find_page(command->name);
+    const struct manual_page *page = find_page(command->name);
     char name[128];
 
     (void)snprintf(name, sizeof name, "baton %s", command->name);

@@ -12,18 +12,18 @@
 #include <unistd.h>
 
 /* A file in memory. All reads go through at(), which checks the file's end. */
-struct image {
+struct elf_image {
     const unsigned char *bytes;
     size_t size;
 };
 
-static const void *at(const struct image *image, uint64_t offset, uint64_t size)
+static const void *at(const struct elf_image *image, uint64_t offset, uint64_t size)
 {
     return offset <= image->size && size <= image->size - offset ? image->bytes + offset : NULL;
 }
 
 /* The file offset of an address; 0: it is in no loaded segment. */
-static uint64_t offset_of(const struct image *image, const Elf64_Ehdr *header, uint64_t address)
+static uint64_t offset_of(const struct elf_image *image, const Elf64_Ehdr *header, uint64_t address)
 {
     for (unsigned i = 0; i < header->e_phnum; i++) {
         const Elf64_Phdr *part = at(image, header->e_phoff + i * sizeof *part, sizeof *part);
@@ -35,7 +35,7 @@ static uint64_t offset_of(const struct image *image, const Elf64_Ehdr *header, u
     return 0;
 }
 
-static bool name_begins(const struct image *image, uint64_t offset, const char *library)
+static bool name_begins(const struct elf_image *image, uint64_t offset, const char *library)
 {
     const char *name = at(image, offset, strlen(library));
 
@@ -46,7 +46,7 @@ static bool name_begins(const struct image *image, uint64_t offset, const char *
  * The dynamic section. The string table comes first, because names may precede the entry that
  * locates it.
  */
-static bool names(const struct image *image, const Elf64_Ehdr *header, const Elf64_Phdr *dynamic,
+static bool names(const struct elf_image *image, const Elf64_Ehdr *header, const Elf64_Phdr *dynamic,
                   const char *library)
 {
     const Elf64_Dyn *entries = at(image, dynamic->p_offset, dynamic->p_filesz);
@@ -62,7 +62,7 @@ static bool names(const struct image *image, const Elf64_Ehdr *header, const Elf
     return false;
 }
 
-static bool image_needs(const struct image *image, const char *library)
+static bool image_needs(const struct elf_image *image, const char *library)
 {
     const Elf64_Ehdr *header = at(image, 0, sizeof *header);
 
@@ -79,7 +79,7 @@ static bool image_needs(const struct image *image, const char *library)
 
 static bool file_needs(const char *path, const char *library)
 {
-    struct image image;
+    struct elf_image image;
     struct stat about;
     bool needs = false;
     void *map;
@@ -90,7 +90,7 @@ static bool file_needs(const char *path, const char *library)
     if (fstat(file, &about) == 0 && S_ISREG(about.st_mode) && about.st_size > 0) {
         map = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, file, 0);
         if (map != MAP_FAILED) {
-            image = (struct image){map, (size_t)about.st_size};
+            image = (struct elf_image){map, (size_t)about.st_size};
             needs = image_needs(&image, library);
             (void)munmap(map, image.size);
         }

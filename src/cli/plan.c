@@ -283,6 +283,7 @@ static int fill_plan(const struct task_set *set, const struct analysis *analysis
             .has_point = result->has_priority_point && analysis->profile,
             .point = result->has_priority_point && analysis->profile ? result->priority_point : 0,
             .budget = budget_of(set, task, result->gpus),
+            .requests = result->requests,
             .until_gpu = task->n_segments && task->segments[task->n_segments - 1].kind == SEGMENT_CPU,
             .no_deadline = task->no_deadline,
         };

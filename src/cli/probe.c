@@ -3,6 +3,8 @@
 #include <CL/cl.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
+#include <link.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -156,7 +158,8 @@ static void look(const char *layer, int fd)
     _exit(0);
 }
 
-static json_t *read_answer(int fd)
+/* who: whose driver is asked. */
+static json_t *read_answer(int fd, const char *who)
 {
     baton_nsec end_at = clock_now() + PROBE_SECONDS * NSEC_PER_SEC;
     char *text = malloc(PROBE_MAX_ANSWER);
@@ -180,11 +183,12 @@ static json_t *read_answer(int fd)
         answer = json_loadb(text, size, 0, NULL);
     free(text);
     if (!answer && !closed)
-        answer = json_pack("{s:s}", "error", "the OpenCL driver did not answer in 20 s");
+        answer = json_pack("{s:s++}", "error", "the ", who, " driver did not answer in 20 s");
     return answer;
 }
 
-json_t *probe_opencl(const char *layer)
+/* What `ask` writes in a child process. */
+static json_t *ask_child(void (*ask)(const char *argument, int fd), const char *argument, const char *who)
 {
     int ends[2];
     json_t *answer;
@@ -197,16 +201,91 @@ json_t *probe_opencl(const char *layer)
     child = fork();
     if (child == 0) {
         close(ends[0]);
-        look(layer, ends[1]);
+        ask(argument, ends[1]);
+        _exit(0);
     }
     close(ends[1]);
-    answer = child > 0 ? read_answer(ends[0]) : json_pack("{s:s}", "error", strerror(errno));
+    answer = child > 0 ? read_answer(ends[0], who) : json_pack("{s:s}", "error", strerror(errno));
     close(ends[0]);
     if (child > 0) {
         kill(child, SIGKILL);
         waitpid(child, &status, 0);
     }
     if (!answer)
-        answer = json_pack("{s:s}", "error", "the OpenCL driver crashed while it was asked for its devices");
+        answer =
+            json_pack("{s:s++}", "error", "the ", who, " driver crashed while it was asked for its devices");
     return answer;
+}
+
+json_t *probe_opencl(const char *layer)
+{
+    return ask_child(look, layer, "OpenCL");
+}
+
+/* ---- CUDA ---- */
+
+/* The library, or NULL after an answer that says why not. */
+static void *open_library(const char *name, json_t **ret_answer)
+{
+    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    struct link_map *map = NULL;
+    char path[PATH_MAX];
+
+    if (!library) {
+        const char *why = dlerror();
+
+        *ret_answer = json_pack("{s:s, s:b}", "error", why ? why : "it cannot be loaded", "missing",
+                                why && strstr(why, "No such file"));
+        return NULL;
+    }
+    if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0 || !map->l_name || !realpath(map->l_name, path))
+        (void)snprintf(path, sizeof path, "%s", name);
+    *ret_answer = json_pack("{s:s}", "path", path);
+    return library;
+}
+
+static _Noreturn void look_at_library(const char *name, int fd)
+{
+    json_t *answer;
+
+    (void)open_library(name, &answer);
+    json_dumpfd(answer, fd, JSON_COMPACT);
+    _exit(0);
+}
+
+static _Noreturn void look_at_cuda(const char *name, int fd)
+{
+    json_t *answer;
+    void *library = open_library(name, &answer);
+    int (*initialise)(unsigned) = NULL;
+    int (*ask[2])(int *) = {NULL, NULL}; /* for the version, for the number of devices */
+    int values[2] = {0, 0};
+
+    if (library) {
+        *(void **)&initialise = dlsym(library, "cuInit");
+        *(void **)&ask[0] = dlsym(library, "cuDriverGetVersion");
+        *(void **)&ask[1] = dlsym(library, "cuDeviceGetCount");
+    }
+    if (initialise) {
+        int code = initialise(0);
+
+        for (size_t i = 0; i < 2; i++)
+            if (ask[i] && (i == 0 || code == 0) && ask[i](&values[i]) != 0)
+                values[i] = 0;
+        json_object_set_new(answer, "init", json_integer(code));
+        json_object_set_new(answer, "version", json_integer(values[0]));
+        json_object_set_new(answer, "devices", json_integer(values[1]));
+    }
+    json_dumpfd(answer, fd, JSON_COMPACT);
+    _exit(0);
+}
+
+json_t *probe_cuda(const char *library)
+{
+    return ask_child(look_at_cuda, library, "CUDA");
+}
+
+json_t *probe_library(const char *path)
+{
+    return ask_child(look_at_library, path, "CUDA");
 }

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "cli/notices.h"
+#include "cli/notice_lines.h"
 
 #define MAX_RECORDS (1u << 20)
 
-static int add_record(struct recording *recording, const struct trace_record *record)
+static int add_record(struct trace_recording *recording, const struct trace_record *record)
 {
     struct trace_record *more;
 
@@ -23,7 +23,7 @@ static int add_record(struct recording *recording, const struct trace_record *re
     return 0;
 }
 
-static int add_client(struct recording *recording, const struct frame_about_client *about)
+static int add_client(struct trace_recording *recording, const struct frame_about_client *about)
 {
     struct recorded_client *more =
         array_make_room(recording->clients, recording->n_clients, &recording->clients_room, sizeof *more);
@@ -44,7 +44,7 @@ static int add_client(struct recording *recording, const struct frame_about_clie
  * Reads a whole ring, frame by frame. The loop is bounded, so that a client that writes all the
  * time cannot prolong it.
  */
-static int read_ring(struct recording *recording, struct monitor *monitor, enum query_what what,
+static int read_ring(struct trace_recording *recording, struct monitor *monitor, enum query_what what,
                      uint32_t index)
 {
     uint64_t cursor = 0;
@@ -69,7 +69,7 @@ static int read_ring(struct recording *recording, struct monitor *monitor, enum 
 }
 
 /* Adds the kernels that the records from `first` on refer to, and renumbers them. */
-static int read_kernels(struct recording *recording, struct monitor *monitor, enum query_what what,
+static int read_kernels(struct trace_recording *recording, struct monitor *monitor, enum query_what what,
                         uint32_t index, size_t first)
 {
     size_t base = recording->n_kernels;
@@ -99,7 +99,7 @@ static int read_kernels(struct recording *recording, struct monitor *monitor, en
 }
 
 /* Names are read after the runs: a client writes a name before the first run that refers to it. */
-static int read_runs(struct recording *recording, struct monitor *monitor, bool departed, uint32_t slot)
+static int read_runs(struct trace_recording *recording, struct monitor *monitor, bool departed, uint32_t slot)
 {
     size_t first = recording->n;
     int result = read_ring(recording, monitor, departed ? QUERY_OLD_RUNS : QUERY_RUNS, slot);
@@ -109,7 +109,7 @@ static int read_runs(struct recording *recording, struct monitor *monitor, bool 
 }
 
 /* The notices of the client in that slot. */
-static int read_notices(struct recording *recording, struct monitor *monitor, uint32_t slot)
+static int read_notices(struct trace_recording *recording, struct monitor *monitor, uint32_t slot)
 {
     struct frame_about_notice about;
     int result;
@@ -126,7 +126,7 @@ static int read_notices(struct recording *recording, struct monitor *monitor, ui
     return result < 0 ? result : 0;
 }
 
-static int read_engines(struct recording *recording, struct monitor *monitor)
+static int read_engines(struct trace_recording *recording, struct monitor *monitor)
 {
     struct frame frame;
 
@@ -141,7 +141,7 @@ static int read_engines(struct recording *recording, struct monitor *monitor)
     return 0;
 }
 
-static int read_tasks(struct recording *recording, struct monitor *monitor)
+static int read_tasks(struct trace_recording *recording, struct monitor *monitor)
 {
     struct frame frame;
 
@@ -156,7 +156,7 @@ static int read_tasks(struct recording *recording, struct monitor *monitor)
     return 0;
 }
 
-static int read_clients(struct recording *recording, struct monitor *monitor, enum query_what what)
+static int read_clients(struct trace_recording *recording, struct monitor *monitor, enum query_what what)
 {
     uint32_t index = 0;
     struct frame frame;
@@ -193,7 +193,7 @@ static int by_time(const void *a, const void *b)
  * Numbers the decisions, so that those of one instant keep the daemon's order. Only runs use the
  * size field, so it is free here.
  */
-static void number_decisions(struct recording *recording)
+static void number_decisions(struct trace_recording *recording)
 {
     for (size_t i = 0; i < recording->n; i++) {
         if (recording->records[i].kind != RECORD_RUN)
@@ -202,7 +202,7 @@ static void number_decisions(struct recording *recording)
 }
 
 /* Which engines each client asked for. */
-static void find_engines(struct recording *recording)
+static void find_engines(struct trace_recording *recording)
 {
     for (size_t i = 0; i < recording->n; i++) {
         const struct trace_record *record = &recording->records[i];
@@ -215,7 +215,7 @@ static void find_engines(struct recording *recording)
     }
 }
 
-int recording_take(struct recording *recording, struct monitor *monitor)
+int recording_take(struct trace_recording *recording, struct monitor *monitor)
 {
     struct frame frame;
     int result;
@@ -245,7 +245,7 @@ int recording_take(struct recording *recording, struct monitor *monitor)
     return result;
 }
 
-void recording_done(struct recording *recording)
+void recording_done(struct trace_recording *recording)
 {
     free(recording->records);
     free(recording->clients);
@@ -254,7 +254,7 @@ void recording_done(struct recording *recording)
     memset(recording, 0, sizeof *recording);
 }
 
-struct recorded_client *recording_client(const struct recording *recording, uint32_t client)
+struct recorded_client *recording_client(const struct trace_recording *recording, uint32_t client)
 {
     for (size_t i = 0; i < recording->n_clients; i++) {
         if (recording->clients[i].client == client)
@@ -263,14 +263,14 @@ struct recorded_client *recording_client(const struct recording *recording, uint
     return NULL;
 }
 
-const char *recording_name(const struct recording *recording, uint32_t client)
+const char *recording_name(const struct trace_recording *recording, uint32_t client)
 {
     const struct recorded_client *found = recording_client(recording, client);
 
     return found ? found->name : "?";
 }
 
-const char *recording_kernel(const struct recording *recording, const struct trace_record *record)
+const char *recording_kernel(const struct trace_recording *recording, const struct trace_record *record)
 {
     if (record->kernel == 0 || record->kernel > recording->n_kernels ||
         !recording->kernels[record->kernel - 1][0])
@@ -283,7 +283,8 @@ bool recording_is_on(const struct recorded_client *client, uint32_t engine)
     return client->on[engine / 64] >> engine % 64 & 1;
 }
 
-uint64_t recording_ended_at(const struct recording *recording, size_t from, uint32_t kind, uint32_t other)
+uint64_t recording_ended_at(const struct trace_recording *recording, size_t from, uint32_t kind,
+                            uint32_t other)
 {
     const struct trace_record *begin = &recording->records[from];
 

@@ -25,7 +25,7 @@ struct recorded_client {
     uint64_t on[RECORDING_ENGINES / 64]; /* engines that the client asked for */
 };
 
-struct recording {
+struct trace_recording {
     struct frame_about_daemon daemon;
     struct trace_record *records; /* by time; kernel is 1 + an index into `kernels`, 0: no name */
     size_t n, room;
@@ -42,15 +42,15 @@ struct recording {
 };
 
 /* Asks for everything: 0 or -errno. The caller calls recording_done() in both cases. */
-int recording_take(struct recording *recording, struct monitor *monitor);
-void recording_done(struct recording *recording);
+int recording_take(struct trace_recording *recording, struct monitor *monitor);
+void recording_done(struct trace_recording *recording);
 
 /* The client of that number, or NULL; its name, or "?". */
-struct recorded_client *recording_client(const struct recording *recording, uint32_t client);
-const char *recording_name(const struct recording *recording, uint32_t client);
+struct recorded_client *recording_client(const struct trace_recording *recording, uint32_t client);
+const char *recording_name(const struct trace_recording *recording, uint32_t client);
 
 /* The name of a record's kernel, or NULL. */
-const char *recording_kernel(const struct recording *recording, const struct trace_record *record);
+const char *recording_kernel(const struct trace_recording *recording, const struct trace_record *record);
 
 /* Did the client ask for that engine? */
 bool recording_is_on(const struct recorded_client *client, uint32_t engine);
@@ -59,6 +59,7 @@ bool recording_is_on(const struct recorded_client *client, uint32_t engine);
  * When the activity that records[from] began was over. That is the next record of one of two kinds
  * of the same client on the same engine, the client's departure, or else the last record.
  */
-uint64_t recording_ended_at(const struct recording *recording, size_t from, uint32_t kind, uint32_t other);
+uint64_t recording_ended_at(const struct trace_recording *recording, size_t from, uint32_t kind,
+                            uint32_t other);
 
 #endif

@@ -12,11 +12,8 @@
 #include "cli/installed.h"
 #include "cli/needed.h"
 
-#define FRONT_NAME    "libbaton-cuda.so"
-#define DRIVER_NAME   "libcuda.so.1"
-#define CPU_DEVICE    "cuda-cpu/" DRIVER_NAME
+#define CPU_DEVICE    "cuda-cpu/" RUN_CUDA_DRIVER
 #define CPU_INSTALLED "baton/" CPU_DEVICE /* among the libraries of an installation */
-#define VARIABLE      "BATON_CUDA_LIBRARY"
 
 /* Prepends the value, with a separator, to the variable. 0 or -errno. */
 static int put_first(const char *variable, const char *value)
@@ -35,7 +32,7 @@ static int put_first(const char *variable, const char *value)
 /* The driver's library as the dynamic loader finds it. -ENOENT: there is none. */
 static int find_driver(char ret_path[PATH_MAX])
 {
-    void *library = dlopen(DRIVER_NAME, RTLD_LAZY | RTLD_LOCAL);
+    void *library = dlopen(RUN_CUDA_DRIVER, RTLD_LAZY | RTLD_LOCAL);
     struct link_map *map = NULL;
     int result = -ENOENT;
 
@@ -47,18 +44,23 @@ static int find_driver(char ret_path[PATH_MAX])
     return result;
 }
 
+int run_cuda_cpu_driver(char ret_path[PATH_MAX])
+{
+    int result = installed_find(CPU_DEVICE, ret_path, PATH_MAX);
+
+    return result ? installed_find(CPU_INSTALLED, ret_path, PATH_MAX) : 0;
+}
+
 /* The CPU device's libraries: its driver, and the folder that also holds its runtime. */
 static int choose_cpu(const struct cli_args *args)
 {
     char path[PATH_MAX];
     char *slash;
-    int result = installed_find(CPU_DEVICE, path, sizeof path);
+    int result = run_cuda_cpu_driver(path);
 
     if (result)
-        result = installed_find(CPU_INSTALLED, path, sizeof path);
-    if (result)
         return cli_fail_environment(args, result, "--device cpu: " CPU_DEVICE);
-    if (setenv(VARIABLE, path, 1) < 0)
+    if (setenv(RUN_CUDA_VARIABLE, path, 1) < 0)
         return cli_fail_environment(args, errno, "environment");
     slash = strrchr(path, '/');
     if (slash)
@@ -70,31 +72,36 @@ static int choose_cpu(const struct cli_args *args)
 /* Sets *ret_there: a driver is known. */
 static int choose_driver(const struct cli_args *args, bool *ret_there)
 {
-    const char *given = getenv(VARIABLE);
+    const char *given = getenv(RUN_CUDA_VARIABLE);
     char path[PATH_MAX];
 
     *ret_there = true;
     if (given && given[0])
-        return access(given, R_OK) == 0 ? 0 : cli_fail_environment(args, errno, VARIABLE ": %s", given);
+        return access(given, R_OK) == 0 ? 0
+                                        : cli_fail_environment(args, errno, RUN_CUDA_VARIABLE ": %s", given);
     if (find_driver(path) == 0)
-        return setenv(VARIABLE, path, 1) == 0 ? 0 : cli_fail_environment(args, errno, "environment");
+        return setenv(RUN_CUDA_VARIABLE, path, 1) == 0 ? 0 : cli_fail_environment(args, errno, "environment");
     *ret_there = false;
     if (needed_by_program(args->positional[0], "libcuda.so") ||
         needed_by_program(args->positional[0], "libcudart.so"))
         return cli_fail_environment(args, 0,
-                                    "%s needs CUDA, and there is no CUDA driver (" DRIVER_NAME
+                                    "%s needs CUDA, and there is no CUDA driver (" RUN_CUDA_DRIVER
                                     ") here; `--device cpu` runs it on CPU cores",
                                     args->positional[0]);
     return 0;
 }
 
-/* The dynamic loader separates the entries of LD_PRELOAD by spaces and colons. */
+bool run_cuda_can_preload(const char *path)
+{
+    return !strpbrk(path, " :");
+}
+
 static int put_front(const struct cli_args *args, const char *front)
 {
     const char *others = getenv("LD_PRELOAD");
     int result;
 
-    if (strpbrk(front, " :"))
+    if (!run_cuda_can_preload(front))
         return cli_fail_environment(
             args, 0, "%s: CUDA programs cannot be scheduled from a folder with a space or colon in its path",
             front);
@@ -116,8 +123,8 @@ int run_cuda_prepare(const struct cli_args *args)
     result = device ? choose_cpu(args) : choose_driver(args, &there);
     if (result || !there)
         return result;
-    result = installed_find(FRONT_NAME, front, sizeof front);
+    result = installed_find(RUN_CUDA_FRONT, front, sizeof front);
     if (result && !device)
         return 0; /* built without CUDA */
-    return result ? cli_fail_environment(args, result, FRONT_NAME) : put_front(args, front);
+    return result ? cli_fail_environment(args, result, RUN_CUDA_FRONT) : put_front(args, front);
 }

@@ -6,12 +6,25 @@
 #ifndef CLI_RUN_CUDA_H
 #define CLI_RUN_CUDA_H
 
+#include <limits.h>
+#include <stdbool.h>
+
 #include "cli/subcommand.h"
+
+#define RUN_CUDA_FRONT    "libbaton-cuda.so"
+#define RUN_CUDA_DRIVER   "libcuda.so.1"
+#define RUN_CUDA_VARIABLE "BATON_CUDA_LIBRARY"
 
 /*
  * Changes the environment. 0, or an exit code after a message: the program needs CUDA and there is
  * no driver, or --device names a device other than cpu.
  */
 int run_cuda_prepare(const struct cli_args *args);
+
+/* The path of the CPU device's driver. 0 or -errno. */
+int run_cuda_cpu_driver(char ret_path[PATH_MAX]);
+
+/* Can LD_PRELOAD name it? The dynamic loader separates its entries by spaces and colons. */
+bool run_cuda_can_preload(const char *path);
 
 #endif

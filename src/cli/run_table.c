@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/demangle.h"
 #include "base/file.h"
 #include "cli/subcommand.h"
 
@@ -72,8 +73,10 @@ void table_print(struct table *table, FILE *out)
                   "mean ms", "longest ms", "whole");
     for (size_t i = 0; i < table->n; i++) {
         const struct table_row *row = &table->rows[i];
+        char readable[DEMANGLE_SIZE];
 
-        (void)fprintf(out, "%-28.28s %9zu %9zu %11.3f %10.3f %10.3f  %zu%s%s%s\n", row->name, row->launches,
+        demangle_kernel(row->name, readable, sizeof readable);
+        (void)fprintf(out, "%-28.28s %9zu %9zu %11.3f %10.3f %10.3f  %zu%s%s%s\n", readable, row->launches,
                       row->pieces, nsec_to_ms(row->sum), nsec_to_ms(row->sum) / (double)row->launches,
                       nsec_to_ms(row->longest), row->whole, row->why[0] ? " (" : "", row->why,
                       row->why[0] ? ")" : "");

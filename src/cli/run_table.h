@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "cli/profile/log.h"
+#include "cli/profile/profile_log.h"
 
 struct table_row {
     char name[JOB_RECORD_NAME_SIZE]; /* of the kernel, or "copies in", "copies out" */

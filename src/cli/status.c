@@ -7,7 +7,7 @@
 #include "base/nsec.h"
 #include "cli/subcommand.h"
 #include "cli/monitor.h"
-#include "cli/notices.h"
+#include "cli/notice_lines.h"
 #include "cli/task_words.h"
 #include "wire/lease_word.h"
 #include "wire/page.h"

@@ -64,7 +64,7 @@ const char *task_rule_name(uint32_t rule)
     static const char *const names[RULES] = {"met",       "no-bound", "basis",    "realtime", "partition",
                                              "outsider",  "ceiling",  "twice",    "whole",    "changing",
                                              "stale",     "period",   "affinity", "order",    "own",
-                                             "placement", "jobs",     "overrun"};
+                                             "placement", "jobs",     "overrun",  "requests"};
 
     return rule < RULES ? names[rule] : "?";
 }
@@ -98,6 +98,8 @@ static const struct {
     [RULE_JOBS] = {"model not met: client ", " does not say where its jobs begin (baton_job_begin), so CPU "
                                              "work before its first command belongs to none"},
     [RULE_OVERRUN] = {"model not met: client ", " used more engine time than the plan gives a job (R8)"},
+    [RULE_REQUESTS] = {"model not met: client ",
+                       " made more or longer engine requests than the plan counts for a job (R8)"},
 };
 
 void task_rule_words(uint32_t rule, uint32_t who, char *ret_text, size_t size)

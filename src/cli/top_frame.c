@@ -221,7 +221,7 @@ static void put_engines(struct screen *screen, unsigned room)
 
 /* ---- programs ---- */
 
-struct row {
+struct top_row {
     const struct frame_about_client *client;
     const struct frame_about_task *task; /* NULL: it belongs to no task */
     double gpu, jobs;
@@ -246,12 +246,13 @@ static uint64_t since(const struct frame_about_client *now, const struct frame_a
     return now->counters[counter] > old ? now->counters[counter] - old : 0;
 }
 
-static void fill_row(const struct top_view *view, const struct frame_about_client *client, struct row *row)
+static void fill_row(const struct top_view *view, const struct frame_about_client *client,
+                     struct top_row *row)
 {
     const struct frame_about_client *before = snapshot_client(view->before, client->client);
     uint64_t jobs = since(client, before, PAGE_COUNTER_JOBS);
 
-    *row = (struct row){
+    *row = (struct top_row){
         .client = client,
         .task = task_of(view->now, client->name),
         .gpu = share(view, client->busy, before ? before->busy : 0, client->since_at),
@@ -264,7 +265,7 @@ static void fill_row(const struct top_view *view, const struct frame_about_clien
 }
 
 /* The sort value of a row. Larger values come first, except for names and ids. */
-static double value_of(const struct row *row, enum top_sort sort)
+static double value_of(const struct top_row *row, enum top_sort sort)
 {
     switch (sort) {
     case TOP_SORT_GPU:
@@ -288,7 +289,7 @@ static double value_of(const struct row *row, enum top_sort sort)
 }
 
 /* Does a come before b? Equal rows keep the order of their numbers. */
-static bool before_in(const struct top_view *view, const struct row *a, const struct row *b)
+static bool before_in(const struct top_view *view, const struct top_row *a, const struct top_row *b)
 {
     double x = value_of(a, view->sort);
     double y = value_of(b, view->sort);
@@ -299,10 +300,10 @@ static bool before_in(const struct top_view *view, const struct row *a, const st
     return view->reversed ? order > 0 : order < 0;
 }
 
-static void sort_rows(const struct top_view *view, struct row *rows, size_t n)
+static void sort_rows(const struct top_view *view, struct top_row *rows, size_t n)
 {
     for (size_t i = 1; i < n; i++) {
-        struct row row = rows[i];
+        struct top_row row = rows[i];
         size_t k = i;
 
         for (; k > 0 && before_in(view, &row, &rows[k - 1]); k--)
@@ -317,7 +318,7 @@ static unsigned name_width(const struct top_view *view)
 }
 
 /* What the program does now, and its bound: in brackets if it is not claimed. */
-static void put_program(struct screen *screen, const struct row *row)
+static void put_program(struct screen *screen, const struct top_row *row)
 {
     const struct frame_about_client *client = row->client;
     uint64_t deadline = client->deadline ? client->deadline : client->period;
@@ -357,7 +358,7 @@ static void put_programs(struct screen *screen, unsigned room)
 {
     const struct top_view *view = screen->view;
     size_t n = view->now->n_clients;
-    struct row *rows = calloc(n + 1, sizeof *rows);
+    struct top_row *rows = calloc(n + 1, sizeof *rows);
     char line[LINE];
 
     (void)snprintf(line, sizeof line, TOP_HEAD "%7s %-8s %-*s %2s %s %4s %5s %6s %6s %6s %8s %5s", "PID",

@@ -34,7 +34,7 @@ struct lanes {
 };
 
 struct writing {
-    const struct recording *recording;
+    const struct trace_recording *recording;
     struct trace_writer writer;
     uint64_t arrows;
     uint8_t *lane;          /* by record: of a run or a job */
@@ -116,7 +116,7 @@ static void name_lanes(struct writing *w, unsigned group, const unsigned tracks[
 
 static void write_tracks(struct writing *w)
 {
-    const struct recording *recording = w->recording;
+    const struct trace_recording *recording = w->recording;
     unsigned tracks[LANES];
     char name[128];
 
@@ -215,7 +215,7 @@ static void write_miss(struct writing *w, const struct trace_record *record,
 
 static void write_record(struct writing *w, size_t i)
 {
-    const struct recording *recording = w->recording;
+    const struct trace_recording *recording = w->recording;
     const struct trace_record *record = &recording->records[i];
     const struct recorded_client *client = recording_client(recording, record->client);
     baton_nsec at = (baton_nsec)record->at;
@@ -277,7 +277,7 @@ static void write_notice(struct writing *w, const struct frame_about_notice *abo
  * The client's first run at or after that instant, of that engine and job (UINT32_MAX: any);
  * recording->n: none.
  */
-static size_t first_run(const struct recording *recording, size_t from, uint32_t engine, uint32_t job,
+static size_t first_run(const struct trace_recording *recording, size_t from, uint32_t engine, uint32_t job,
                         uint64_t until_at)
 {
     uint32_t client = recording->records[from].client;
@@ -295,7 +295,7 @@ static size_t first_run(const struct recording *recording, size_t from, uint32_t
 /* An arrow from the begin of a wait to the run that follows, or from a job to its first run. */
 static void write_arrow(struct writing *w, size_t i)
 {
-    const struct recording *recording = w->recording;
+    const struct trace_recording *recording = w->recording;
     const struct trace_record *record = &recording->records[i];
     const struct recorded_client *client = recording_client(recording, record->client);
     unsigned from[2];
@@ -344,7 +344,7 @@ static int by_instant(const void *a, const void *b)
 /* How many programs wait for each engine (RECORD_REQUEST), or commands run on it (RECORD_RUN). */
 static void write_counter(struct writing *w, struct change *changes, enum record_kind kind, const char *what)
 {
-    const struct recording *recording = w->recording;
+    const struct trace_recording *recording = w->recording;
     int values[RECORDING_ENGINES] = {0};
     char name[64];
     size_t n = 0;
@@ -377,7 +377,7 @@ static void write_counter(struct writing *w, struct change *changes, enum record
 /* The tasks of the plan, then other programs with a deadline; each name occurs once. */
 static void write_tasks(struct writing *w)
 {
-    const struct recording *recording = w->recording;
+    const struct trace_recording *recording = w->recording;
     struct trace_task *tasks = calloc(recording->n_tasks + recording->n_clients + 1, sizeof *tasks);
     size_t n = 0;
 
@@ -409,7 +409,7 @@ static void write_tasks(struct writing *w)
 
 static void write_events(struct writing *w, struct change *changes)
 {
-    const struct recording *recording = w->recording;
+    const struct trace_recording *recording = w->recording;
 
     place_records(w);
     write_tracks(w);
@@ -424,7 +424,7 @@ static void write_events(struct writing *w, struct change *changes)
     write_tasks(w);
 }
 
-static int write_file(const struct recording *recording, const char *path)
+static int write_file(const struct trace_recording *recording, const char *path)
 {
     struct writing w = {.recording = recording,
                         .lane = calloc(recording->n + 1, sizeof *w.lane),
@@ -454,7 +454,7 @@ static int write_file(const struct recording *recording, const char *path)
 
 static int run(const struct cli_args *args)
 {
-    static struct recording recording;
+    static struct trace_recording recording;
     const char *path = cli_value(args, "output", NULL);
     struct monitor monitor;
     int result;

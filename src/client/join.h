@@ -1,11 +1,9 @@
 /*
- * How libbaton.so, linked by a program, finds libbaton-layer.so, loaded by the OpenCL loader. Each
- * has its own copy of this folder, and a process must have only one session. The layer answers one
- * private question through its exported clGetLayerInfo. libbaton.so searches the loaded objects for
- * the layer and asks it. This needs no environment variable, no further exported symbol and no
- * order of loading.
- *
- * The CUDA front (libbaton-cuda.so) has no such call and answers through a function of its own.
+ * How libbaton.so, linked by a program, finds libbaton-layer.so, which has the fronts. Each has its
+ * own copy of this folder, and a process must have only one session. The OpenCL loader loads the
+ * layer, or the first CUDA call does. libbaton.so searches the loaded objects for it. If a program
+ * under `baton run` names a job before it uses a GPU, libbaton.so loads the layer, which is named in
+ * OPENCL_LAYERS. So there is no order of loading.
  */
 #ifndef CLIENT_JOIN_H
 #define CLIENT_JOIN_H
@@ -16,12 +14,9 @@
 #include "client/lease.h"
 #include "client/session.h"
 
-#define JOIN_LAYER_INFO 0x4BA70001u /* a cl_layer_info; the value is a `const struct join_hooks *` */
-/*
- * Exported by libbaton-cuda.so: const struct join_hooks *(void). NULL before the program uses CUDA.
- */
-#define JOIN_CUDA_SYMBOL "baton_cuda_join"
-#define JOIN_VERSION     6u
+#define JOIN_LAYER_FILE "libbaton-layer.so"
+#define JOIN_SYMBOL     "baton_join" /* exported by the layer: const struct join_hooks *(void) */
+#define JOIN_VERSION    7u
 
 struct join_hooks {
     uint32_t version; /* JOIN_VERSION */
@@ -36,8 +31,7 @@ struct join_hooks {
 };
 
 /*
- * For the layer: makes this session (NULL: none) the one of the process. The layer then answers
- * JOIN_LAYER_INFO with join_hooks.
+ * For the layer: makes this session (NULL: none) the one of the process, which join_hooks are for.
  */
 void join_offer(struct session *session);
 extern const struct join_hooks join_hooks;

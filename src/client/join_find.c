@@ -1,60 +1,69 @@
 /* Finds the session of this process: the layer's, or else one that libbaton opens. */
 #include <dlfcn.h>
+#include <limits.h>
 #include <link.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "client/join.h"
 #include "client/settings.h"
 
-#define LAYER_FILE "libbaton-layer.so"
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static const struct join_hooks *hooks; /* guarded by lock */
+
+/* Is this the path of the layer, with or without a version behind its name? */
+static bool is_layer(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return strncmp(slash ? slash + 1 : path, JOIN_LAYER_FILE, sizeof JOIN_LAYER_FILE - 1) == 0;
+}
 
 /* Stores the path of the layer if this object is the layer. */
 static int look_at_object(struct dl_phdr_info *info, size_t size, void *ret_path)
 {
-    const char *name = info->dlpi_name ? info->dlpi_name : "";
-    const char *slash = strrchr(name, '/');
-
     (void)size;
-    if (strncmp(slash ? slash + 1 : name, LAYER_FILE, sizeof LAYER_FILE - 1) != 0)
+    if (!info->dlpi_name || !is_layer(info->dlpi_name))
         return 0;
-    (void)snprintf(ret_path, 4096, "%s", name);
+    (void)snprintf(ret_path, PATH_MAX, "%s", info->dlpi_name);
     return 1;
 }
 
-static const struct join_hooks *hooks_of_layer(void)
+/* The layer that `baton run` has put into the list of OpenCL layers. */
+static bool find_listed(char ret_path[PATH_MAX])
 {
-    int (*ask)(uint32_t, size_t, void *, size_t *) = NULL;
-    const struct join_hooks *found = NULL;
-    char path[4096] = "";
-    void *layer;
+    const char *at = secure_getenv("OPENCL_LAYERS");
 
-    if (!dl_iterate_phdr(look_at_object, path))
-        return NULL;
-    layer = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
-    if (!layer)
-        return NULL;
-    *(void **)&ask = dlsym(layer, "clGetLayerInfo");
-    if (!ask || ask(JOIN_LAYER_INFO, sizeof(void *), (void *)&found, NULL) != 0)
-        found = NULL;
-    return found && found->version == JOIN_VERSION ? found : NULL; /* keeps the layer loaded */
+    while (at && *at) {
+        size_t length = strcspn(at, ":");
+
+        if (length < PATH_MAX) {
+            (void)snprintf(ret_path, PATH_MAX, "%.*s", (int)length, at);
+            if (is_layer(ret_path))
+                return true;
+        }
+        at += length + (at[length] != 0);
+    }
+    return false;
 }
 
-/*
- * The CUDA front comes before all other libraries in symbol lookup. It answers once the program has
- * used CUDA.
- */
-static const struct join_hooks *hooks_of_cuda(void)
+/* Keeps the layer loaded. */
+static const struct join_hooks *hooks_of_layer(void)
 {
     const struct join_hooks *(*ask)(void) = NULL;
     const struct join_hooks *found;
+    char path[PATH_MAX] = "";
+    void *layer;
 
-    *(void **)&ask = dlsym(RTLD_DEFAULT, JOIN_CUDA_SYMBOL);
+    if (!dl_iterate_phdr(look_at_object, path) && !find_listed(path))
+        return NULL;
+    layer = dlopen(path, RTLD_LAZY);
+    if (layer)
+        *(void **)&ask = dlsym(layer, JOIN_SYMBOL);
     found = ask ? ask() : NULL;
     return found && found->version == JOIN_VERSION ? found : NULL;
 }
@@ -81,8 +90,6 @@ const struct join_hooks *join_find(void)
     pthread_mutex_lock(&lock);
     if (!hooks)
         hooks = hooks_of_layer();
-    if (!hooks)
-        hooks = hooks_of_cuda();
     if (!hooks)
         hooks = hooks_of_our_own();
     found = hooks;

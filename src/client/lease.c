@@ -27,6 +27,11 @@ int lease_open(struct session *session, const char *device, enum engine_kind eng
     return result;
 }
 
+void lease_on_cores(struct lease *lease)
+{
+    atomic_store_explicit(&lease->on_cores, true, memory_order_relaxed);
+}
+
 /* Begins within the group that holds the lease. */
 static bool nest(struct lease *lease)
 {
@@ -152,7 +157,8 @@ int lease_wait(struct lease *lease, baton_nsec until_at)
          * Under tokens the holder may need this very core: it runs with the waiter's rank, behind
          * the waiter.
          */
-        if (first && !(session->protocol.flags & WELCOME_TOKENS))
+        if (first && !(session->protocol.flags & WELCOME_TOKENS) &&
+            !atomic_load_explicit(&lease->on_cores, memory_order_relaxed))
             awake = awake_until();
         await_change(word, seen, awake, until_at);
     }

@@ -65,6 +65,12 @@ int lease_open(struct session *session, const char *device, enum engine_kind eng
                struct lease **ret_lease);
 
 /*
+ * The engine is a thread that runs on the cores of this machine. From now on lease_wait() sleeps at
+ * once: a thread that stays awake may keep the core that the holder's work needs.
+ */
+void lease_on_cores(struct lease *lease);
+
+/*
  * Of a lease for ENGINE_COPY_OUT: does the device's lease for ENGINE_COPY_IN cover these copies
  * now? True while the daemon arbitrates their bus, unless a group holds this lease. The answer
  * changes with the daemon; a command asks once. Two atomic loads.

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/demangle.h"
 #include "client/session_private.h"
 
 void session_send_notice(struct session *session, int i)
@@ -68,6 +69,22 @@ static void print_text(FILE *out, const char *text)
     (void)fputc('"', out);
 }
 
+/* The kernel's readable name, and what the program calls it. */
+static void print_kernel(FILE *out, const char *symbol)
+{
+    char readable[DEMANGLE_SIZE];
+
+    if (!symbol[0]) {
+        (void)fprintf(out, "\"kernel\": null, \"symbol\": null");
+        return;
+    }
+    demangle_kernel(symbol, readable, sizeof readable);
+    (void)fprintf(out, "\"kernel\": ");
+    print_text(out, readable);
+    (void)fprintf(out, ", \"symbol\": ");
+    print_text(out, symbol);
+}
+
 void session_print_notices(struct session *session, FILE *out)
 {
     (void)fprintf(out, ", \"notices\": [");
@@ -77,11 +94,8 @@ void session_print_notices(struct session *session, FILE *out)
         const struct session_notice *notice = &session->notices[i];
         const struct notice_words *words = &notice_table[notice->said.notice];
 
-        (void)fprintf(out, "%s{\"kernel\": ", i ? ", " : "");
-        if (notice->said.kernel[0])
-            print_text(out, notice->said.kernel);
-        else
-            (void)fprintf(out, "null");
+        (void)fprintf(out, "%s{", i ? ", " : "");
+        print_kernel(out, notice->said.kernel);
         (void)fprintf(out, ", \"reason\": \"%s\", \"launches\": %" PRIu64 ", \"why\": ", words->name,
                       atomic_load(&notice->launches));
         print_text(out, words->sentence);

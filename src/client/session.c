@@ -91,8 +91,8 @@ static void fill_hello(const struct settings *settings, struct frame_hello *hell
     if (settings->priority == SETTING_PRIORITY_ADAPTIVE)
         hello->flags |= HELLO_ADAPTIVE;
     else
-        hello->priority = settings->priority > 0 ? (uint32_t)settings->priority : standing_own();
-    if (settings->period || settings->deadline || standing_rank() > 0)
+        hello->priority = settings->priority > 0 ? (uint32_t)settings->priority : os_priority_own();
+    if (settings->period || settings->deadline || os_priority_rank() > 0)
         hello->flags |= HELLO_REALTIME;
     else if (settings->priority == SETTING_PRIORITY_UNSET)
         hello->flags |= HELLO_NICE;
@@ -173,8 +173,8 @@ static int make_session(const struct settings *settings, const struct session_li
     jobs_init(&session->jobs, settings->period, settings->deadline);
     jobs_warm_up(&session->jobs, settings->warm > 0 ? (uint64_t)settings->warm : 0);
     fill_hello(settings, &hello);
-    standing_init(&session->standing, settings->period || settings->deadline,
-                  rank_level(false, hello.priority));
+    os_priority_init(&session->os_priority, settings->period || settings->deadline,
+                     rank_level(false, hello.priority));
     protocol_init(&session->protocol, &hello, session->private_page, &host);
     for (unsigned i = 0; i < PAGE_LEASES; i++)
         session->leases[i] =
@@ -242,7 +242,7 @@ void session_close(struct session *session)
     session_wake(session);
     pthread_mutex_unlock(&session->lock);
     pthread_join(session->thread, NULL);
-    standing_restore(&session->standing);
+    os_priority_restore(&session->os_priority);
     say_goodbye(session);
     free_session(session);
 }
@@ -315,7 +315,7 @@ void session_register_thread(struct session *session, pid_t tid)
     if (session_forked(session))
         return;
     if (tid == gettid())
-        standing_raise(&session->standing);
+        os_priority_raise(&session->os_priority);
     pthread_mutex_lock(&session->lock);
     fresh = session->n_threads < SESSION_THREADS && !has_thread(session, tid);
     if (fresh)
@@ -323,12 +323,12 @@ void session_register_thread(struct session *session, pid_t tid)
     pthread_mutex_unlock(&session->lock);
     if (!fresh)
         return;
-    standing_name(&session->standing, tid);
+    os_priority_name(&session->os_priority, tid);
     send_now(session, &frame);
 }
 
 void session_restore_threads(struct session *session)
 {
     if (!session_forked(session))
-        standing_restore(&session->standing);
+        os_priority_restore(&session->os_priority);
 }

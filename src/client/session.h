@@ -140,9 +140,9 @@ void session_set_priority(struct session *session, unsigned priority);
 
 /*
  * Call it on each thread that issues work; the thread that opens the session is registered already.
- * Threads of a real-time client get their scheduling with the operating system (client/standing.h),
- * and the daemon may boost them while the process holds an engine. The daemon remembers at most 16
- * threads of a client.
+ * Threads of a real-time client get their scheduling with the operating system
+ * (client/os_priority.h), and the daemon may boost them while the process holds an engine. The
+ * daemon remembers at most 16 threads of a client.
  */
 void session_register_thread(struct session *session, pid_t tid);
 

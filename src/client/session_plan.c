@@ -20,9 +20,9 @@ void session_plan_take(struct session *session)
     pthread_mutex_unlock(&session->lock);
     session_plan(session, &plan);
     if (session->plan.flags & PLAN_CPUS)
-        standing_leave(&session->standing);
+        os_priority_leave(&session->os_priority);
     else
-        standing_set(&session->standing, rank_level(session->plan.flags & PLAN_TASK, plan.priority));
+        os_priority_set(&session->os_priority, rank_level(session->plan.flags & PLAN_TASK, plan.priority));
     if (session->listener.on_plan)
         session->listener.on_plan(session->listener.user, &plan);
 }

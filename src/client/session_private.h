@@ -16,7 +16,7 @@
 #include "client/linger.h"
 #include "client/protocol.h"
 #include "client/session.h"
-#include "client/standing.h"
+#include "client/os_priority.h"
 
 #define SESSION_THREADS 16
 #define SESSION_NOTICES 32
@@ -25,6 +25,7 @@ struct lease {
     struct lease_view view; /* first */
     struct session *session;
     unsigned index;
+    atomic_bool on_cores; /* lease_on_cores() */
     /*
      * By the kind of the command that ended the hold: after a copy in, a program is back sooner
      * than after a copy out. This and the following: under the session's lock.
@@ -57,7 +58,7 @@ struct session {
     bool stop;
     pid_t threads[SESSION_THREADS]; /* registered; reported to every new daemon */
     size_t n_threads;
-    struct standing standing;
+    struct os_priority os_priority;
     struct frame_plan plan; /* in force; protocol.plan is the newest */
     bool plan_waits;        /* jobs_lock: the newest plan waits for the end of the running job ... */
     _Atomic bool plan_due;  /* ... and that job has ended */

@@ -100,7 +100,7 @@ static bool hang_up(struct session *session)
     pthread_cond_broadcast(&session->welcomed);
     pthread_mutex_unlock(&session->lock);
     heard(session); /* the connection is broken */
-    standing_abandoned(&session->standing);
+    os_priority_abandoned(&session->os_priority);
     return was_online && stayed;
 }
 

@@ -10,7 +10,7 @@
 #include "cuda/objects.h"
 #include "engine/command.h"
 #include "engine/pipe.h"
-#include "ptx/cut/piece.h"
+#include "ptx/cut/ptx_piece.h"
 
 struct function_record;
 struct recording;
@@ -29,7 +29,7 @@ enum command_kind {
     COMMAND_FENCE,      /* nothing: what comes behind waits for its end */
 };
 
-enum copy_direction { COPY_IN, COPY_OUT, COPY_WITHIN };
+enum cuda_direction { COPY_IN, COPY_OUT, COPY_WITHIN };
 
 struct command_launch {
     struct function_record *function; /* a reference on the heap; NULL: not known */
@@ -42,7 +42,7 @@ struct command_launch {
 };
 
 struct command_copy {
-    enum copy_direction direction;
+    enum cuda_direction direction;
     CUdeviceptr to, from; /* a host address where the direction says so */
     size_t size;
 };

@@ -9,7 +9,7 @@
 enum { PLAIN = FORM_PLAIN, PTDS = FORM_PTDS, PTSZ = FORM_PTSZ };
 
 /* A row of entries.def. */
-struct row {
+struct entry_row {
     const char *symbol, *base; /* symbol: of ROUTE */
     enum treatment treatment;
     entry_handler handler;
@@ -17,7 +17,7 @@ struct row {
     int stream;
 };
 
-static const struct row rows[] = {
+static const struct entry_row rows[] = {
 #define ROUTE(symbol, base, handler, arguments, stream)                                                      \
     {#symbol, #base, TREATMENT_ROUTE, route_##handler, arguments, stream},
 #define DRAIN(base)   {NULL, #base, TREATMENT_DRAIN, NULL, 0, NO_STREAM},
@@ -71,7 +71,7 @@ static void fill(struct entry *entry)
 {
     entry->treatment = TREATMENT_UNKNOWN;
     for (size_t i = 0; i < N_ROWS; i++) {
-        const struct row *row = &rows[i];
+        const struct entry_row *row = &rows[i];
 
         if (strcmp(row->base, entry->base) != 0)
             continue;

@@ -6,41 +6,27 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "client/join.h"
 #include "cuda/events.h"
 #include "cuda/function.h"
 #include "cuda/genuine.h"
 #include "cuda/issue.h"
 #include "cuda/migrate/migrate.h"
 #include "cuda/objects.h"
+#include "cuda/stubs.h"
 #include "engine/runtime.h"
-#include "engine/worker.h"
+#include "version.h"
 
-/*
- * A kernel that runs for long, or for ever, ends with the process, as without Baton. A worker that
- * waits for it is given time for two pieces, and is then left behind.
- */
-#define EXIT_PATIENCE_NS (100 * NSEC_PER_MS)
+struct cuda_front cuda_front;
 
-struct front front;
-
+static const struct stubs *stubs; /* written before the first call of a stub comes here */
 static pthread_once_t begun = PTHREAD_ONCE_INIT;
 static void *_Atomic genuine_at[ENTRY_N]; /* the driver's functions, as they are found */
 
 /* --- beginning and end --- */
 
-static void at_exit(void)
-{
-    if (runtime_off())
-        return;
-    worker_announce_stop();
-    migrate_stop();
-    runtime_stop(EXIT_PATIENCE_NS);
-}
-
 void front_stop_first(void)
 {
-    runtime_stop_at_exit(at_exit);
+    runtime_stop_at_exit(&issue_ops);
 }
 
 static void say_gpus(void)
@@ -53,7 +39,7 @@ static void say_gpus(void)
 static void begin(void)
 {
     entries_init();
-    if (!genuine_open())
+    if (!genuine_open(stubs->begin))
         return;
     runtime_init(&issue_ops);
     objects_init();
@@ -61,18 +47,8 @@ static void begin(void)
     functions_init();
     say_gpus();
     front_stop_first();
-    atomic_store(&front.ready, true);
+    atomic_store(&cuda_front.ready, true);
 }
-
-#pragma GCC visibility push(default)
-const struct join_hooks *baton_cuda_join(void)
-{
-    if (!atomic_load(&front.ready) || runtime_off())
-        return NULL;
-    (void)runtime_session();
-    return &join_hooks;
-}
-#pragma GCC visibility pop
 
 /* --- functions of the driver --- */
 
@@ -90,13 +66,13 @@ void *front_genuine(unsigned index)
 
 void *front_address(unsigned index)
 {
-    return stub_begin + (size_t)index * STUB_SIZE;
+    return stubs->begin + (size_t)index * STUB_SIZE;
 }
 
 void *front_spare(int index, void *address)
 {
     atomic_store_explicit(&genuine_at[index], address, memory_order_release);
-    return stub_begin + (size_t)index * STUB_SIZE;
+    return stubs->begin + (size_t)index * STUB_SIZE;
 }
 
 void front_become_whole(const char *name)
@@ -104,8 +80,8 @@ void front_become_whole(const char *name)
     struct session *session;
 
     (void)migrate_stay_home(name);
-    atomic_fetch_add(&front.n_unknown, 1);
-    if (atomic_exchange(&front.whole, true))
+    atomic_fetch_add(&cuda_front.n_unknown, 1);
+    if (atomic_exchange(&cuda_front.whole, true))
         return;
     session = runtime_session();
     if (session)
@@ -119,7 +95,7 @@ void front_become_whole(const char *name)
 /* There is no driver, or it lacks the name. */
 static CUresult no_driver(void)
 {
-    if (!genuine.library && !atomic_exchange(&front.said_no_cuda, true))
+    if (!genuine.library && !atomic_exchange(&cuda_front.said_no_cuda, true))
         (void)fprintf(stderr, "baton: no CUDA driver (" GENUINE_NAME ") on this machine; `baton run --device "
                               "cpu` runs CUDA programs on CPU cores\n");
     return genuine.library ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_NO_DEVICE;
@@ -129,7 +105,7 @@ static CUresult no_driver(void)
  * Where a stub goes from now on: names that pass, to the driver itself; names that the driver
  * lacks, to front_call(), which says so.
  */
-void *stub_resolve(unsigned index)
+static void *resolve(unsigned index)
 {
     enum treatment treatment;
     void *target;
@@ -141,9 +117,24 @@ void *stub_resolve(unsigned index)
         target = stub_gate;
     else if (treatment != TREATMENT_PASS || entry_at(index)->hooked)
         target = stub_drain;
-    atomic_store_explicit(&stub_targets[index], target, memory_order_release);
+    atomic_store_explicit(&stubs->targets[index], target, memory_order_release);
     return target;
 }
+
+void front_look_again(unsigned index)
+{
+    (void)resolve(index);
+}
+
+#pragma GCC visibility push(default)
+stubs_resolve baton_cuda_begin(const struct stubs *given)
+{
+    if (given->n != ENTRY_N || strcmp(given->version, BATON_VERSION) != 0)
+        return NULL;
+    stubs = given;
+    return resolve;
+}
+#pragma GCC visibility pop
 
 void *front_drain(unsigned index)
 {

@@ -1,8 +1,8 @@
 /*
- * libbaton-cuda.so: stands between a CUDA program and the genuine libcuda.so.1. It has that
- * library's name and exports its names (stubs.S); `baton run` puts it into LD_PRELOAD, so that it
- * is what a program's link or dlopen() of libcuda.so.1 finds. Nothing happens before the first
- * call.
+ * The CUDA front, part of libbaton-layer.so: stands between a CUDA program and the genuine
+ * libcuda.so.1. libbaton-cuda.so has that library's name and exports its names (stubs.h); `baton run`
+ * puts it into LD_PRELOAD, so that it is what a program's link or dlopen() of libcuda.so.1 finds.
+ * Nothing happens before the first call.
  *
  * The way of a call: a stub -> front_call() -> the handler that entries.def names -> a draft of a
  * command (command.h) -> submit.h, which gives it to the driver at once, or holds it back in the
@@ -26,7 +26,7 @@
 
 #include "cuda/entries.h"
 
-struct front {
+struct cuda_front {
     atomic_bool ready;        /* the engine is initialised */
     atomic_bool whole;        /* whole and direct, for good */
     atomic_int n_capturing;   /* streams that the program captures */
@@ -35,7 +35,7 @@ struct front {
     atomic_bool said_no_cuda, said_gpus;
 };
 
-extern struct front front;
+extern struct cuda_front cuda_front;
 
 /* Handlers of entries.def. */
 #define ROUTE(symbol, base, handler, arguments, stream) CUresult route_##handler(struct call *call);
@@ -60,23 +60,26 @@ void *front_address(unsigned index);
 /* The stub of a name that no table knows, whose function in the driver is at the address. */
 void *front_spare(int index, void *address);
 
+/* The entry's treatment has changed: its stub goes elsewhere from now on. */
+void front_look_again(unsigned index);
+
 /* From now on whole and direct: a name was called that no table knows. */
 void front_become_whole(const char *name);
 
 /* Is every routed call to go to the driver at once, whole? */
 static inline bool front_is_whole(void)
 {
-    return atomic_load_explicit(&front.whole, memory_order_relaxed);
+    return atomic_load_explicit(&cuda_front.whole, memory_order_relaxed);
 }
 
 static inline bool front_holds_graphs(void)
 {
-    return atomic_load_explicit(&front.n_held_graphs, memory_order_relaxed) > 0;
+    return atomic_load_explicit(&cuda_front.n_held_graphs, memory_order_relaxed) > 0;
 }
 
 static inline bool front_captures(void)
 {
-    return atomic_load_explicit(&front.n_capturing, memory_order_relaxed) > 0;
+    return atomic_load_explicit(&cuda_front.n_capturing, memory_order_relaxed) > 0;
 }
 
 /*
@@ -85,16 +88,9 @@ static inline bool front_captures(void)
  */
 void front_stop_first(void);
 
-/* What libbaton.so looks for (client/join.h): one session in a process. */
-struct join_hooks;
-const struct join_hooks *baton_cuda_join(void);
-
-/* For stubs.S. */
-void *stub_resolve(unsigned index);
+/* For gates.S, and from there. */
 void *front_drain(unsigned index);
 CUresult front_call(unsigned index, const uint64_t registers[6], const uint64_t *stack);
-extern void *_Atomic stub_targets[ENTRY_N];
-extern char stub_begin[], stub_first[], stub_drain[], stub_gate[];
-enum { STUB_SIZE = 16 };
+extern char stub_drain[], stub_gate[];
 
 #endif

@@ -10,7 +10,7 @@
 #include "engine/handle_table.h"
 #include "engine/policy.h"
 #include "engine/runtime.h"
-#include "translate/cut.h"
+#include "translate/translate_cut.h"
 
 enum { THREADS_WITHOUT_LIMIT = 1024 };
 
@@ -208,6 +208,7 @@ void function_found(void *handle, bool is_kernel, void *module_handle, const cha
         function_drop(function);
         return;
     }
+    function->meter.name = function->name;
     read_params(function);
     function->threads_limit =
         ask_attribute(function, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, device, THREADS_WITHOUT_LIMIT);

@@ -2,10 +2,11 @@
  * Modules, libraries and their kernels as the front knows them: names, parameters, how long a block
  * takes, and the sibling that runs in pieces.
  *
- * When a program loads PTX, as text or in a container, the text is rewritten (translate/cut.h) and
- * loaded in place of the program's own. It has the program's kernels unchanged and their siblings
- * beside them, so that module variables are shared and each launch decides. What cannot be
- * rewritten, or is refused by the driver, is loaded as it is; its kernels run whole, with a reason.
+ * When a program loads PTX, as text or in a container, the text is rewritten
+ * (translate/translate_cut.h) and loaded in place of the program's own. It has the program's
+ * kernels unchanged and their siblings beside them, so that module variables are shared and each
+ * launch decides. What cannot be rewritten, or is refused by the driver, is loaded as it is; its
+ * kernels run whole, with a reason.
  *
  * A kernel has one record per handle: CUfunction, or CUkernel of a library, which launches take
  * too. Records live until their module is unloaded and the last command has dropped its reference.
@@ -21,7 +22,7 @@
 #include "cuda_abi/driver_abi.h"
 #include "cuda/objects.h"
 #include "engine/meter.h"
-#include "ptx/cut/cut.h"
+#include "ptx/cut/ptx_cut.h"
 
 enum { FUNCTION_MOST_PARAMS = 1024 };
 

@@ -17,16 +17,19 @@ static const char *const folders[] = {
     "/usr/lib/wsl/lib",
 };
 
-/* Is the file this library? Then opening it would find ourselves. */
+/* In the library of the stubs, which has the driver's name. */
+static const void *self;
+
+/* Is the file that library? Then opening it would find ourselves. */
 static bool is_self(const char *path)
 {
-    struct stat self, other;
+    struct stat ours, other;
     Dl_info about;
 
-    if (!dladdr(&genuine, &about) || !about.dli_fname || stat(about.dli_fname, &self) < 0 ||
+    if (!dladdr(self, &about) || !about.dli_fname || stat(about.dli_fname, &ours) < 0 ||
         stat(path, &other) < 0)
         return false;
-    return self.st_dev == other.st_dev && self.st_ino == other.st_ino;
+    return ours.st_dev == other.st_dev && ours.st_ino == other.st_ino;
 }
 
 static bool open_path(const char *path)
@@ -76,8 +79,9 @@ static bool open_any(void)
     return false;
 }
 
-bool genuine_open(void)
+bool genuine_open(const void *stub)
 {
+    self = stub;
     if (!open_any())
         return false;
 #define GENUINE_FIND(name) *(void **)&genuine.name = dlsym(genuine.library, #name);

@@ -29,6 +29,7 @@
     F(cuDeviceCanAccessPeer)                                                                                 \
     F(cuDeviceGetAttribute)                                                                                  \
     F(cuDeviceGetCount)                                                                                      \
+    F(cuDeviceGetName)                                                                                       \
     F(cuDeviceGetPCIBusId)                                                                                   \
     F(cuDevicePrimaryCtxGetState)                                                                            \
     F(cuDevicePrimaryCtxRelease_v2)                                                                          \
@@ -88,8 +89,11 @@ struct genuine {
 #undef GENUINE_MEMBER
 };
 
-/* Finds and opens it; once, before the others. False: there is none. */
-bool genuine_open(void);
+/*
+ * Finds and opens it; once, before the others. stub: in the library that has its name (stubs.h).
+ * False: there is none.
+ */
+bool genuine_open(const void *stub);
 
 /* Valid after genuine_open(). */
 extern struct genuine genuine;

@@ -154,7 +154,7 @@ static CUresult launch_graph(const struct call *call)
 {
     CUresult code = call_invoke(call);
 
-    atomic_fetch_sub(&front.n_held_graphs, 1);
+    atomic_fetch_sub(&cuda_front.n_held_graphs, 1);
     return code;
 }
 
@@ -289,6 +289,12 @@ static void meter_drop(struct meter *meter)
     function_drop(function_of(meter));
 }
 
+/*
+ * A kernel that runs for long, or for ever, ends with the process, as without Baton. A worker that
+ * waits for it is given time for two pieces, and is then left behind.
+ */
+#define EXIT_PATIENCE_NS (100 * NSEC_PER_MS)
+
 const struct driver_ops issue_ops = {
     .mark_status = mark_status,
     .mark_wait = mark_wait,
@@ -310,4 +316,7 @@ const struct driver_ops issue_ops = {
     .meter_drop = meter_drop,
     .job_ending = migrate_job_ending,
     .job_over = migrate_job_over,
+    .stop_issuers = migrate_stop,
+    .host_clock = true,
+    .exit_patience = EXIT_PATIENCE_NS,
 };

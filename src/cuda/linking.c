@@ -8,7 +8,7 @@
 #include "base/list.h"
 #include "cuda/front.h"
 #include "engine/policy.h"
-#include "translate/cut.h"
+#include "translate/translate_cut.h"
 
 #define INPUT_LIMIT ((size_t)1 << 30)
 

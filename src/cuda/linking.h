@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "ptx/cut/cut.h"
+#include "ptx/cut/ptx_cut.h"
 
 /*
  * What was cut in a linked image, as module_prepare() wants it: entries, and a text that is not

@@ -1,6 +1,5 @@
 #include "cuda/objects.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,8 +9,10 @@
 #include "cuda/front.h"
 #include "cuda/function.h"
 #include "cuda/genuine.h"
+#include "cuda/issue.h"
 #include "cuda/mark.h"
 #include "cuda/own_stream.h"
+#include "cuda_abi/cpu_device.h"
 #include "engine/graph.h"
 #include "engine/handle_table.h"
 #include "engine/runtime.h"
@@ -70,14 +71,20 @@ static void read_limits(struct device_record *device)
 /* The name that OpenCL's view of the same GPU has, too. */
 static void name_device(struct device_record *device)
 {
-    unsigned domain, bus, slot, function;
     char id[32] = "";
 
-    if (genuine.cuDeviceGetPCIBusId(id, sizeof id, device->device) == CUDA_SUCCESS &&
-        sscanf(id, "%x:%x:%x.%x", &domain, &bus, &slot, &function) == 4)
-        device_name_pci(domain, bus, slot, function, device->name);
-    else
+    if (genuine.cuDeviceGetPCIBusId(id, sizeof id, device->device) != CUDA_SUCCESS ||
+        !device_name_bus_id(id, device->name))
         device_name_indexed("cuda", (unsigned)device->device, device->name);
+}
+
+static bool is_cpu_device(const struct device_record *device)
+{
+    char name[64] = "";
+
+    return genuine.cuDeviceGetName &&
+           genuine.cuDeviceGetName(name, sizeof name, device->device) == CUDA_SUCCESS &&
+           strncmp(name, CPU_DEVICE_NAME, sizeof CPU_DEVICE_NAME - 1) == 0;
 }
 
 /* Under objects.lock. */
@@ -96,7 +103,9 @@ static struct device_record *find_device(CUdevice device)
     record->device = device;
     name_device(record);
     read_limits(record);
-    engine_device_init(&record->base, record->name, NULL);
+    engine_device_init(&record->base, &issue_ops, record->name, NULL);
+    if (is_cpu_device(record))
+        engine_device_on_cores(&record->base);
     objects.devices[device] = record;
     return record;
 }
@@ -226,8 +235,10 @@ void stream_drop(struct stream_record *stream)
             return;
     pthread_mutex_lock(&stream->context->lock);
     last = atomic_fetch_sub(&stream->refs, 1) == 1;
-    if (last)
+    if (last) {
         list_remove(&stream->link);
+        atomic_fetch_sub(&stream->context->n_streams, 1);
+    }
     pthread_mutex_unlock(&stream->context->lock);
     if (!last)
         return;
@@ -245,6 +256,7 @@ struct stream_record *stream_new(struct context_record *context, CUstream handle
     init_stream(stream, context, handle, lane, blocking);
     pthread_mutex_lock(&context->lock);
     list_append(&context->streams, &stream->link);
+    atomic_fetch_add(&context->n_streams, 1);
     pthread_mutex_unlock(&context->lock);
     return stream;
 }

@@ -60,14 +60,16 @@ struct context_record {
     struct stream_record legacy;
     struct list link; /* all contexts */
 
-    pthread_mutex_t lock; /* guards the following */
-    struct list streams;  /* stream_record::link */
+    pthread_mutex_t lock;  /* guards the following */
+    struct list streams;   /* stream_record::link */
+    atomic_uint n_streams; /* in the list; may be read without the lock */
 
     pthread_mutex_t marks_lock; /* guards the following; a leaf */
     struct mark *free_marks;    /* whose events may be recorded again */
-    struct mark *base;          /* what times are counted from; NULL: none yet */
-    struct list open_marks;     /* mark::link */
-    uint64_t n_joined;          /* commands that joined open marks so far */
+    /* what times are counted from; NULL: none yet; may be compared with NULL without the lock */
+    struct mark *_Atomic base;
+    struct list open_marks; /* mark::link */
+    uint64_t n_joined;      /* commands that joined open marks so far */
 
     atomic_int late; /* a CUresult of a command that failed after its call had returned; 0: none */
 };

@@ -11,7 +11,7 @@
 
 enum { STAGED = 64 << 10 }; /* bytes of pageable memory that a driver takes over before the call returns */
 
-static enum engine_kind engine_for(enum copy_direction direction)
+static enum engine_kind engine_for(enum cuda_direction direction)
 {
     return direction == COPY_IN ? ENGINE_COPY_IN : direction == COPY_OUT ? ENGINE_COPY_OUT : ENGINE_EXECUTION;
 }
@@ -81,7 +81,7 @@ static CUresult submit_pageable(struct cuda_command *draft, const void *host, in
     return submit(draft, true, NULL);
 }
 
-static CUresult copy(struct call *call, enum copy_direction direction, CUdeviceptr to, CUdeviceptr from)
+static CUresult copy(struct call *call, enum cuda_direction direction, CUdeviceptr to, CUdeviceptr from)
 {
     const void *host = (const void *)(direction == COPY_IN ? from : to);
     struct cuda_command draft;
@@ -295,7 +295,7 @@ static CUresult copy_row(struct call *call, const CUDA_MEMCPY3D *about, CUdevice
          {ENTRY_cuMemcpyDtoDAsync_v2, ENTRY_cuMemcpyDtoDAsync_v2_ptsz}},
     };
     bool to_host = about->dstMemoryType == CU_MEMORYTYPE_HOST;
-    enum copy_direction direction = about->srcMemoryType == CU_MEMORYTYPE_HOST ? COPY_IN
+    enum cuda_direction direction = about->srcMemoryType == CU_MEMORYTYPE_HOST ? COPY_IN
                                     : to_host                                  ? COPY_OUT
                                                                                : COPY_WITHIN;
     unsigned index = (unsigned)indices[direction][!is_synchronous(call)][call->entry->form != FORM_PLAIN];

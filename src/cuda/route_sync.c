@@ -103,8 +103,8 @@ CUresult route_stream_destroy(struct call *call)
 
 static void capture_ended(void)
 {
-    if (atomic_fetch_sub(&front.n_capturing, 1) <= 0)
-        atomic_store(&front.n_capturing, 0);
+    if (atomic_fetch_sub(&cuda_front.n_capturing, 1) <= 0)
+        atomic_store(&cuda_front.n_capturing, 0);
 }
 
 /*
@@ -119,7 +119,7 @@ CUresult route_capture(struct call *call)
 
     if (stream)
         stream_wait_turn(stream);
-    if (atomic_fetch_add(&front.n_capturing, 1) == 0)
+    if (atomic_fetch_add(&cuda_front.n_capturing, 1) == 0)
         objects_close_marks();
     code = call_invoke(call);
     if (code != CUDA_SUCCESS)

@@ -4,6 +4,7 @@
 #include "cuda/mark.h"
 #include "cuda/objects.h"
 #include "engine/graph.h"
+#include "engine/runtime.h"
 
 /* Under the context's lock. */
 static struct stream_record *next_blocking(struct context_record *context, struct stream_record *after)
@@ -26,7 +27,7 @@ bool stream_unhindered(struct stream_record *stream)
 
     if (!idle || stream->lane != LANE_LEGACY)
         return idle && (!stream->blocking || command_queue_idle(&context->legacy.queue));
-    if (list_empty(&context->streams))
+    if (atomic_load_explicit(&context->n_streams, memory_order_acquire) == 0)
         return true;
     pthread_mutex_lock(&context->lock);
     for (struct stream_record *at = NULL; idle && (at = next_blocking(context, at));)
@@ -61,11 +62,14 @@ void stream_add_waits(struct stream_record *stream, struct command *command)
     pthread_mutex_unlock(&context->lock);
 }
 
+enum { AWAITED = 64 };
+
 /*
- * Copies references to the context's streams, as many as fit; the legacy stream is not among them.
+ * Copies references to the context's streams that are to be waited for, as many as fit; the legacy
+ * stream is not among them.
  */
-static size_t copy_streams(struct context_record *context, bool blocking_only, struct stream_record **streams,
-                           size_t room)
+static size_t copy_streams(struct context_record *context, bool blocking_only, bool complete,
+                           struct stream_record *streams[static AWAITED])
 {
     size_t n = 0;
 
@@ -74,7 +78,9 @@ static size_t copy_streams(struct context_record *context, bool blocking_only, s
     {
         struct stream_record *stream = list_entry(at, struct stream_record, link);
 
-        if ((blocking_only && !stream->blocking) || list_empty(&stream->queue.commands) || n == room)
+        if (n == AWAITED)
+            break;
+        if ((blocking_only && !stream->blocking) || graph_queue_over(&stream->queue, complete))
             continue;
         stream_keep(stream);
         streams[n++] = stream;
@@ -83,8 +89,6 @@ static size_t copy_streams(struct context_record *context, bool blocking_only, s
     return n;
 }
 
-enum { AWAITED = 64 };
-
 /* Waits for the queues of several streams, again while there are more than fit. */
 static void await_streams(struct context_record *context, bool blocking_only, bool complete)
 {
@@ -92,12 +96,12 @@ static void await_streams(struct context_record *context, bool blocking_only, bo
     size_t n;
 
     do {
-        n = copy_streams(context, blocking_only, streams, AWAITED);
+        n = copy_streams(context, blocking_only, complete, streams);
         for (size_t i = 0; i < n; i++) {
             graph_wait_queue(&streams[i]->queue, complete);
             stream_drop(streams[i]);
         }
-    } while (n == AWAITED && complete);
+    } while (n == AWAITED && !runtime_off());
     graph_wait_queue(&context->legacy.queue, complete);
 }
 

@@ -232,7 +232,7 @@ static CUresult hold(struct cuda_command *draft, bool blocking, const struct sub
         return submit_at_once(draft, blocking);
     command->reported = blocking;
     if (command->kind == COMMAND_GRAPH)
-        atomic_fetch_add(&front.n_held_graphs, 1);
+        atomic_fetch_add(&cuda_front.n_held_graphs, 1);
     submit_to_graph(command);
     if (blocking) {
         status = graph_wait(&command->base);

@@ -11,7 +11,7 @@
 #define CUDA_CPU_IMAGE_H
 
 #include "cuda_cpu/space.h"
-#include "cuda_cpu/status.h"
+#include "cuda_cpu/cpu_status.h"
 
 struct image;
 

@@ -4,7 +4,7 @@
 
 #include "cuda_cpu/device/abi.h"
 #include "cuda_cpu/image.h"
-#include "ptx/module.h"
+#include "ptx/ptx_module.h"
 #include "cuda_cpu/unit.h"
 
 struct image {

@@ -12,15 +12,15 @@ enum { PAGE = 4096, LARGEST_ALIGNMENT = 2 << 20 };
 /*
  * One allocation: pages [first, first + pages) of the space; the page behind them is free of use.
  */
-struct piece {
+struct space_piece {
     uint64_t begin, end; /* addresses of whole pages, the unmapped one behind included */
     struct space_block block;
 };
 
 struct space {
     uint64_t base, size;
-    pthread_mutex_t lock; /* guards what follows */
-    struct piece *pieces; /* by address */
+    pthread_mutex_t lock;       /* guards what follows */
+    struct space_piece *pieces; /* by address */
     size_t n, room;
     uint64_t next; /* behind the latest allocation: freed addresses are used again as late as possible */
 };
@@ -118,11 +118,11 @@ static bool find_room(const struct space *space, uint64_t length, uint64_t align
     return false;
 }
 
-static int insert(struct space *space, size_t index, const struct piece *piece)
+static int insert(struct space *space, size_t index, const struct space_piece *piece)
 {
     if (space->n == space->room) {
         size_t room = space->room ? 2 * space->room : 64;
-        struct piece *more = realloc(space->pieces, room * sizeof *more);
+        struct space_piece *more = realloc(space->pieces, room * sizeof *more);
 
         if (!more)
             return -ENOMEM;
@@ -139,7 +139,7 @@ static int insert(struct space *space, size_t index, const struct piece *piece)
 int space_reserve(struct space *space, uint64_t size, uint64_t alignment, uint64_t wanted,
                   uint64_t *ret_address)
 {
-    struct piece piece = {.block = {.size = size}};
+    struct space_piece piece = {.block = {.size = size}};
     uint64_t next;
     size_t index;
     int r = -ENOMEM;
@@ -166,7 +166,7 @@ int space_reserve(struct space *space, uint64_t size, uint64_t alignment, uint64
 int space_import(struct space *space, int file, uint64_t pages, uint64_t offset, uint64_t size,
                  uint64_t *ret_address)
 {
-    struct piece piece = {.block = {.size = size}};
+    struct space_piece piece = {.block = {.size = size}};
     size_t index;
     int r = -ENOMEM;
 
@@ -202,7 +202,7 @@ static int copy_pages(int file, const unsigned char *pages, uint64_t n)
 int space_share(struct space *space, uint64_t address, const char *name, int *ret_file, uint64_t *ret_pages,
                 uint64_t *ret_offset)
 {
-    const struct piece *piece;
+    const struct space_piece *piece;
     uint64_t pages;
     int file, r;
     size_t i;
@@ -232,7 +232,7 @@ int space_share(struct space *space, uint64_t address, const char *name, int *re
 int space_allocate(struct space *space, uint64_t size, uint64_t alignment, void *owner, uint64_t *ret_address)
 {
     uint64_t bytes = round_up(size, PAGE);
-    struct piece piece = {.block = {.size = size, .owner = owner}};
+    struct space_piece piece = {.block = {.size = size, .owner = owner}};
     size_t index;
     int r = -ENOMEM;
 
@@ -263,7 +263,7 @@ int space_release(struct space *space, uint64_t address)
     (void)pthread_mutex_lock(&space->lock);
     i = find_index(space, address);
     if (i < space->n && space->pieces[i].block.address == address) {
-        const struct piece *piece = &space->pieces[i];
+        const struct space_piece *piece = &space->pieces[i];
 
         /* Mapped anew: the memory goes back, and the next owner finds zeros. */
         (void)mmap((void *)(uintptr_t)piece->begin, piece->end - piece->begin, PROT_NONE,

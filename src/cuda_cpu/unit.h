@@ -6,8 +6,8 @@
 #ifndef CUDA_CPU_UNIT_H
 #define CUDA_CPU_UNIT_H
 
-#include "cuda_cpu/status.h"
-#include "ptx/module.h"
+#include "cuda_cpu/cpu_status.h"
+#include "ptx/ptx_module.h"
 
 /*
  * What routines and variables have in their `user` field once the unit is made, besides an index.

@@ -176,7 +176,7 @@ static void look_at_values(struct unit *unit)
     }
 }
 
-struct walk {
+struct unit_walk {
     struct unit *unit;
     uint8_t *state; /* 0 not seen, 1 on the path, 2 done */
     size_t *stack;
@@ -184,7 +184,7 @@ struct walk {
 };
 
 /* Everything that the routine may call, itself included: state becomes 2 for each. */
-static void reach(struct walk *walk, size_t root)
+static void reach(struct unit_walk *walk, size_t root)
 {
     walk->n = 0;
     walk->stack[walk->n++] = root;
@@ -209,7 +209,7 @@ static void reach(struct walk *walk, size_t root)
  * Facts and memory of a routine with all that it may call. Calls by functions count as recursion:
  * that only costs address space.
  */
-static void sum_up(struct walk *walk, size_t root)
+static void sum_up(struct unit_walk *walk, size_t root)
 {
     struct unit *unit = walk->unit;
     struct unit_routine *routine = &unit->routines[root];
@@ -231,7 +231,7 @@ static void sum_up(struct walk *walk, size_t root)
 
 int unit_analyse(struct unit *unit)
 {
-    struct walk walk = {.unit = unit};
+    struct unit_walk walk = {.unit = unit};
     int r = 0;
 
     for (size_t i = 0; i < unit->n_routines && !r; i++)
@@ -317,9 +317,9 @@ static void shared_of(const struct unit_routine *routine, bool *used)
  */
 int unit_place_shared(struct unit *unit)
 {
-    struct walk walk = {.unit = unit,
-                        .state = calloc(unit->n_routines + 1, 1),
-                        .stack = calloc(unit->n_routines + 1, sizeof(size_t))};
+    struct unit_walk walk = {.unit = unit,
+                             .state = calloc(unit->n_routines + 1, 1),
+                             .stack = calloc(unit->n_routines + 1, sizeof(size_t))};
     bool *reaches = calloc((unit->n_variables + 1) * (unit->n_routines + 1), sizeof *reaches);
     int r = walk.state && walk.stack && reaches ? 0 : -ENOMEM;
     size_t width = unit->n_variables;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "daemon/budgets.h"
 #include "daemon/holds.h"
 #include "daemon/lanes.h"
 
@@ -97,6 +98,7 @@ void arbiter_attach(struct server *server, struct peer *peer, const struct frame
     if (holds_tokens(server))
         lanes_join(server, peer, device);
     hold->device = device;
+    hold->kind = frame->engine;
     hold->engines = engines_of(server, device, frame->engine);
     hold->epoch = frame->epoch;
     hold->state = HOLD_FREE;
@@ -262,6 +264,8 @@ void arbiter_release(struct server *server, struct peer *peer, const struct fram
         holds_forget(server, peer, frame->index, HOLD_WAITING);
         hold->epoch = frame->next;
         peer->requests++;
+        if (holds_tokens(server))
+            requests_asked(server, peer, frame->index);
         holds_note(server, RECORD_REQUEST, peer, hold);
         holds_push_lane(server, peer, frame->index, SCHED_PIECE_DONE);
         holds_run(server);
@@ -289,20 +293,24 @@ void arbiter_priority(struct server *server, struct peer *peer, baton_nsec deadl
     holds_run(server);
 }
 
+/* Once a client reports jobs, only reported jobs count. */
+static void job_is(struct server *server, struct peer *peer, bool inferred)
+{
+    if (peer->inferred != inferred) {
+        peer->strayed = peer->strayed && !holds_tokens(server);
+        peer->overruns = peer->excesses = 0;
+    }
+    peer->inferred = inferred;
+}
+
 void arbiter_job(struct server *server, struct peer *peer, const struct frame_job *frame)
 {
     baton_nsec deadline_at =
         frame->deadline_at && frame->deadline_at < NSEC_MAX ? (baton_nsec)frame->deadline_at : NSEC_MAX;
 
+    if (frame->what == JOB_INFERRED || frame->what == JOB_SAID)
+        job_is(server, peer, frame->what == JOB_INFERRED);
     if (holds_tokens(server)) {
-        if (frame->what == JOB_INFERRED ||
-            frame->what == JOB_SAID) { /* once a client reports jobs, only reported jobs count */
-            bool same = peer->inferred == (frame->what == JOB_INFERRED);
-
-            peer->strayed = peer->strayed && same;
-            peer->overruns = same ? peer->overruns : 0;
-            peer->inferred = frame->what == JOB_INFERRED;
-        }
         if (frame->what == JOB_ENDS)
             lanes_job_ends(server, peer);
         else if (frame->what == JOB_GPU_OVER)
@@ -314,6 +322,7 @@ void arbiter_job(struct server *server, struct peer *peer, const struct frame_jo
     if (!peer->joined || frame->what == JOB_GPU_OVER)
         return;
     if (frame->what != JOB_ENDS) {
+        budgets_job_begins(server, peer, deadline_at);
         arbiter_priority(server, peer, deadline_at);
         return;
     }

@@ -226,6 +226,9 @@ static void compare_task(struct server *server, const struct plan_task *task)
         (void)snprintf(text, sizeof text, "%u", task->gpu_cluster);
         task_differs(server, task, "gpu_cluster", text, "not one of the clusters here");
     }
+    if (server->profile->tokens && !task->requests.said)
+        task_differs(server, task, "requests", "not said",
+                     "any number of requests: make the plan again with `baton plan`");
     if (task->period <= 0 && !task->no_deadline)
         task_differs(server, task, "period_ms", "not said", "jobs that may come at any rate");
 }

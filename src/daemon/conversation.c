@@ -56,7 +56,9 @@ static bool state_follows(const struct server *server)
 
 static bool reports_jobs(const struct server *server, const struct peer *peer)
 {
-    return server->profile->tokens || server->config.policy == POLICY_EDF ||
+    bool budgets = peer->hello.period && server->config.overrun != OVERRUN_OFF;
+
+    return server->profile->tokens || server->config.policy == POLICY_EDF || budgets ||
            server->config.policy == POLICY_FAIR_LATENESS || (peer->hello.flags & HELLO_ADAPTIVE);
 }
 

@@ -34,7 +34,7 @@ void cpus_changed(struct server *server)
 
 /* ---- levels ---- */
 
-struct place {
+struct cpu_place {
     struct peer *peer;
     struct sched_rank rank;
 };
@@ -55,7 +55,7 @@ static struct sched_rank rank_of(const struct server *server, const struct peer 
 }
 
 /* Is a before b? If both run with one rank, the job that owns the rank is first. */
-static bool stands_before(const struct server *server, const struct place *a, const struct place *b)
+static bool stands_before(const struct server *server, const struct cpu_place *a, const struct cpu_place *b)
 {
     bool same = a->rank.seq == b->rank.seq && a->rank.key == b->rank.key && a->rank.tier == b->rank.tier;
 
@@ -67,12 +67,12 @@ static bool stands_before(const struct server *server, const struct place *a, co
 }
 
 static size_t sort_cluster(const struct server *server, unsigned cluster,
-                           struct place ret_places[ADMISSION_TASKS])
+                           struct cpu_place ret_places[ADMISSION_TASKS])
 {
     size_t n = 0;
 
     for (unsigned i = 0; i < server->config.clients && n < ADMISSION_TASKS; i++) {
-        struct place place = {.peer = server->peers[i]};
+        struct cpu_place place = {.peer = server->peers[i]};
         size_t at = n;
 
         if (!takes_part(place.peer) || place.peer->cpu_cluster != cluster)
@@ -99,7 +99,7 @@ static void set_level(struct server *server, struct peer *peer, unsigned level, 
 static void order_cluster(struct server *server, unsigned cluster)
 {
     unsigned levels = server->config.band_high - server->config.band_low + 1;
-    struct place places[ADMISSION_TASKS];
+    struct cpu_place places[ADMISSION_TASKS];
     size_t n = sort_cluster(server, cluster, places);
     struct core_set cores;
 

@@ -38,7 +38,7 @@ void cpus_renew(struct server *server, struct peer *peer);
  * is claimed until a look finds none.
  */
 void cpus_look(struct server *server);
-/* The program leaves the plan or the daemon: its threads get back their earlier standing. */
+/* The program leaves the plan or the daemon: its threads get back their earlier policy. */
 void cpus_restore(struct server *server, struct peer *peer);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "daemon/budgets.h"
 #include "daemon/cpus.h"
 #include "daemon/lanes.h"
 #include "wire/rank.h"
@@ -91,6 +92,8 @@ void holds_forget(struct server *server, struct peer *peer, unsigned index, enum
 {
     struct hold *hold = &peer->holds[index];
 
+    if (hold->state == HOLD_HELD && holds_tokens(server))
+        requests_released(server, peer, index);
     for (engine_id e = 0; e < sched_engines(server->core); e++) {
         if (server->holders[e] == peer && server->holder_leases[e] == index)
             server->holders[e] = NULL;
@@ -187,8 +190,9 @@ static void grant_lease(struct server *server, struct peer *peer, unsigned index
 {
     struct hold *hold = &peer->holds[index];
     struct page_lease *place = &peer->page->leases[index];
-    /* a lease that is kept, idle, would be charged to the job's budget */
-    uint64_t flags = peer->exact || hold->group || peer->budget > 0 ? LEASE_FLAG_WANTED : 0;
+    /* a lease that is kept, idle, is charged to the job's budget, and its use is not counted */
+    bool kept = !peer->exact && !hold->group && !peer->budget && !peer->counted.said;
+    uint64_t flags = kept ? 0 : LEASE_FLAG_WANTED;
 
     hold->state = HOLD_HELD;
     if (engine_set_has(&hold->engines, sched_execution_engine(server->core, hold->device))) {
@@ -235,6 +239,8 @@ static void grant(struct server *server, const struct sched_decision *decision)
             server->holder_leases[e] = index;
         }
     }
+    if (holds_tokens(server))
+        requests_granted(server, peer, index, &decision->engines);
 }
 
 /*
@@ -262,7 +268,8 @@ static void ask_to_yield(struct server *server, const struct sched_decision *dec
 
     if (index == PAGE_LEASES || hold->state != HOLD_HELD || peer->state != PEER_CLIENT)
         return;
-    boost(server, peer, server->peers[decision->as]);
+    if (decision->as != decision->job) /* a job past its budget is not raised for itself */
+        boost(server, peer, server->peers[decision->as]);
     server->yields++;
     server->engines[decision->engine].yields++;
     peer->yields++;
@@ -319,7 +326,8 @@ static void carry_out(struct server *server, const struct sched_decision *decisi
         lanes_job_ended(server, server->peers[decision->job]);
         return;
     case SCHED_OVERRUN:
-        lanes_overrun(server, server->peers[decision->job]);
+        cpus_changed(server); /* a demoted job stands behind all others there, too */
+        budgets_overrun(server, server->peers[decision->job]);
         return;
     case SCHED_PLACED:
         server->peers[decision->job]->placed = decision->gpus;
@@ -346,8 +354,11 @@ static void flag_holders(struct server *server, const struct sched_event *event)
     const struct peer *peer = server->peers[event->job];
     unsigned index = lease_of(server, peer, event->lane);
 
-    if (index < PAGE_LEASES && peer->holds[index].state == HOLD_WAITING)
-        holds_call_in_engines(server, &event->engines);
+    if (index >= PAGE_LEASES || peer->holds[index].state != HOLD_WAITING)
+        return;
+    if (holds_tokens(server))
+        requests_waits(server, peer, &event->engines);
+    holds_call_in_engines(server, &event->engines);
 }
 
 void holds_run(struct server *server)
@@ -377,7 +388,7 @@ void holds_run(struct server *server)
             lanes_job_ended(server, server->peers[event.job]);
     }
     cpus_update(server);
-    lanes_arm(server);
+    budgets_arm(server);
 }
 
 /*

@@ -1,5 +1,6 @@
 #include "daemon/lanes.h"
 
+#include "daemon/budgets.h"
 #include "daemon/holds.h"
 
 /* ---- joining ---- */
@@ -85,17 +86,6 @@ static void join_again(struct server *server, struct peer *peer)
 
 /* ---- jobs ---- */
 
-static const struct plan_task *planned(const struct server *server, const struct peer *peer)
-{
-    return peer->admitted && server->has_plan ? plan_find(&server->plan, peer->hello.name) : NULL;
-}
-
-/* The deadline that the client announced, else its period: counted from the release. */
-static baton_nsec relative_deadline(const struct peer *peer)
-{
-    return (baton_nsec)(peer->hello.deadline ? peer->hello.deadline : peer->hello.period);
-}
-
 /*
  * Fair lateness ranks by the priority point of the analysis, which counts from the release, like
  * the deadline. On a cluster of one CPU the point is the plan's deadline, and EDF ranks by it, too:
@@ -103,13 +93,13 @@ static baton_nsec relative_deadline(const struct peer *peer)
  */
 static baton_nsec rank_at(const struct server *server, const struct peer *peer, baton_nsec deadline_at)
 {
-    const struct plan_task *task = planned(server, peer);
+    const struct plan_task *task = budgets_task(server, peer);
 
-    if (!task || !task->has_point || deadline_at == NSEC_MAX || !relative_deadline(peer) ||
+    if (!task || !task->has_point || deadline_at == NSEC_MAX || !budgets_deadline(peer) ||
         !(server->config.policy == POLICY_FAIR_LATENESS ||
           (server->config.policy == POLICY_EDF && task->point == task->deadline)))
         return deadline_at;
-    return deadline_at - relative_deadline(peer) + task->point;
+    return deadline_at - budgets_deadline(peer) + task->point;
 }
 
 baton_nsec lanes_next_rank_at(const struct server *server, const struct peer *peer)
@@ -117,12 +107,12 @@ baton_nsec lanes_next_rank_at(const struct server *server, const struct peer *pe
     baton_nsec release_at =
         peer->release_at ? peer->release_at + (baton_nsec)peer->hello.period : server->now_at;
 
-    return relative_deadline(peer) ? rank_at(server, peer, release_at + relative_deadline(peer)) : NSEC_MAX;
+    return budgets_deadline(peer) ? rank_at(server, peer, release_at + budgets_deadline(peer)) : NSEC_MAX;
 }
 
 static void release(struct server *server, struct peer *peer, baton_nsec deadline_at)
 {
-    const struct plan_task *task = planned(server, peer);
+    const struct plan_task *task = budgets_task(server, peer);
 
     lanes_join(server, peer, SCHED_NO_GPU);
     join_again(server, peer);
@@ -131,10 +121,9 @@ static void release(struct server *server, struct peer *peer, baton_nsec deadlin
     peer->next_begins = false;
     peer->throttled_until = 0;
     peer->deadline_at = deadline_at;
-    peer->release_at = deadline_at == NSEC_MAX || !relative_deadline(peer)
-                           ? server->now_at
-                           : deadline_at - relative_deadline(peer);
-    peer->budget = task && server->config.overrun != OVERRUN_OFF ? task->budget : 0;
+    peer->release_at = budgets_release_at(server, peer, deadline_at);
+    peer->budget = task ? task->budget : 0;
+    requests_begin(peer, task);
     holds_push(server, (struct sched_event){.kind = SCHED_JOB_RELEASE,
                                             .client = peer->slot,
                                             .job = peer->slot,
@@ -172,7 +161,7 @@ void lanes_job_begins(struct server *server, struct peer *peer, baton_nsec deadl
 /* A token that is kept beyond the last GPU segment is held longer than the analysis counts. */
 static void check_section(const struct server *server, struct peer *peer)
 {
-    const struct plan_task *task = planned(server, peer);
+    const struct plan_task *task = budgets_task(server, peer);
 
     if (task && task->until_gpu && peer->token != TOKEN_NONE)
         peer->strayed = true;
@@ -323,6 +312,7 @@ static void ask_for_engine(struct server *server, struct peer *peer)
         peer->strayed = true;
     peer->engaged = next;
     peer->queue &= ~(UINT32_C(1) << next);
+    requests_asked(server, peer, (unsigned)next);
     holds_ask(server, peer, (unsigned)next);
 }
 
@@ -415,53 +405,28 @@ void lanes_place(struct server *server, struct peer *peer, const struct frame_pl
 
 /* ---- budgets ---- */
 
-void lanes_overrun(struct server *server, struct peer *peer)
+void lanes_throttle(struct server *server, struct peer *peer)
 {
-    peer->overruns++;
-    peer_report(server, peer, REPORT_OVERRUN, (uint64_t)peer->budget);
-    if (server->config.overrun == OVERRUN_THROTTLE && peer->hello.period) {
-        baton_nsec next_at = peer->release_at + (baton_nsec)peer->hello.period;
+    baton_nsec next_at = peer->release_at + (baton_nsec)peer->hello.period;
 
-        while (next_at <= server->now_at)
-            next_at += (baton_nsec)peer->hello.period;
-        peer->throttled_until = next_at;
-        server_arm(server, next_at);
-        if (peer->engaged >= 0 && peer->holds[peer->engaged].state == HOLD_HELD)
-            (void)holds_call_in(server, peer, (unsigned)peer->engaged, LEASE_FLAGS);
-    } else if (server->config.overrun == OVERRUN_END && server->host.end) {
-        server->host.end(server->host.user, peer->slot);
-    }
+    while (next_at <= server->now_at)
+        next_at += (baton_nsec)peer->hello.period;
+    peer->throttled_until = next_at;
+    server_arm(server, next_at);
+    if (peer->engaged >= 0 && peer->holds[peer->engaged].state == HOLD_HELD)
+        (void)holds_call_in(server, peer, (unsigned)peer->engaged, LEASE_FLAGS);
 }
 
-void lanes_tick(struct server *server)
+void lanes_go_on(struct server *server, struct peer *peer)
 {
-    if (!holds_tokens(server))
+    if (!peer->throttled_until)
         return;
-    for (unsigned i = 0; i < server->config.clients; i++) {
-        struct peer *peer = server->peers[i];
-
-        if (!peer || !peer->throttled_until)
-            continue;
-        if (lanes_throttled(server, peer)) {
-            server_arm(server, peer->throttled_until);
-            continue;
-        }
-        peer->throttled_until = 0;
-        if (peer->job == JOB_NONE && peer->next_begins)
-            release(server, peer, peer->next_deadline_at);
-        lanes_pump(server, peer);
+    if (lanes_throttled(server, peer)) {
+        server_arm(server, peer->throttled_until);
+        return;
     }
-    holds_push(server, (struct sched_event){.kind = SCHED_TICK});
-    holds_run(server);
-}
-
-void lanes_arm(struct server *server)
-{
-    baton_nsec next;
-
-    if (!holds_tokens(server) || !server->has_plan || server->config.overrun == OVERRUN_OFF)
-        return;
-    next = sched_core_next_overrun(server->core, server->now_at);
-    if (next != NSEC_MAX)
-        server_arm(server, server->now_at + next);
+    peer->throttled_until = 0;
+    if (peer->job == JOB_NONE && peer->next_begins)
+        release(server, peer, peer->next_deadline_at);
+    lanes_pump(server, peer);
 }

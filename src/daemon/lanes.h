@@ -21,9 +21,8 @@
  * needs no exchange. It holds that GPU's copy engine and the job's own, as a peer copy does (E3,
  * M4).
  *
- * A job past its budget is treated as config.overrun says. Demoted: the core lowers its rank.
- * Throttled: it gives the token back at its next border, and goes on with a new budget one period
- * after its release. Ended: the host ends the process, and its GPU work drains as after any death.
+ * Budgets: daemon/budgets.h. A throttled job gives the token back at its next border, and goes on
+ * with a new budget one period after its release.
  */
 #ifndef DAEMON_LANES_H
 #define DAEMON_LANES_H
@@ -61,15 +60,11 @@ void lanes_pump(struct server *server, struct peer *peer);
 struct engine_set lanes_engines(const struct server *server, const struct peer *peer, unsigned lease,
                                 struct engine_set engines);
 
-/* SCHED_OVERRUN: the job has used up its budget. */
-void lanes_overrun(struct server *server, struct peer *peer);
+/* The job has used up its budget: it gives its engine and its token back at its next border. */
+void lanes_throttle(struct server *server, struct peer *peer);
 /* Has the job used up its budget, and is its next budget not yet due? */
 bool lanes_throttled(const struct server *server, const struct peer *peer);
-/*
- * Throttled jobs go on when their next budget is due. Arms the next look, and the instant of the
- * next overrun.
- */
-void lanes_tick(struct server *server);
-void lanes_arm(struct server *server);
+/* A throttled job goes on if its next budget is due. */
+void lanes_go_on(struct server *server, struct peer *peer);
 
 #endif

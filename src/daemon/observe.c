@@ -203,6 +203,8 @@ static enum model_rule client_rule(const struct server *server, const struct pee
         return RULE_JOBS;
     if (peer->overruns)
         return RULE_OVERRUN;
+    if (peer->excesses)
+        return RULE_REQUESTS;
     return task->piece && ran_whole(peer) ? RULE_WHOLE : RULE_MET;
 }
 

@@ -9,6 +9,7 @@
 #include "daemon/admission.h"
 #include "daemon/history.h"
 #include "daemon/moves.h"
+#include "daemon/requests.h"
 #include "daemon/server.h"
 #include "daemon/tally.h"
 #include "sched/core.h"
@@ -40,10 +41,12 @@ struct hold {
     enum hold_state state;
     uint32_t epoch;
     unsigned device;
+    uint32_t kind; /* enum engine_kind */
     struct engine_set engines;
     /* 0: alone; leases with the same other number are one request, on a lane of their own. */
     unsigned group;
-    baton_nsec yield_at; /* when it was asked to give way; 0: it was not */
+    baton_nsec contended_at; /* since when another client waits for its engines; 0: none does */
+    baton_nsec yield_at;     /* when it was asked to give way; 0: it was not */
     bool overdue;
     uint64_t told; /* LEASE_FLAG_* that the client was told by frame */
 };
@@ -108,6 +111,10 @@ struct peer {
     /* past its budget: gets no engine before; 0: it is not throttled */
     baton_nsec throttled_until;
     uint64_t overruns; /* jobs */
+    /* of the present job (daemon/requests.h) */
+    struct plan_requests counted;
+    struct request_tally tally;
+    uint64_t excesses; /* requests beyond what the plan counts */
     bool uses_gpu;     /* as joined */
     bool gpu_over;     /* the job reported that it needs no more GPU */
     /* the next job has begun before this one ended in the core */
@@ -122,7 +129,7 @@ struct peer {
     bool suspended;  /* a donor that must not run (C2) */
     bool disordered; /* the host could not set its level */
     bool stranger;   /* at the last look some thread of it was not ordered */
-    unsigned level;  /* 0: the threads have the program's own standing */
+    unsigned level;  /* 0: the threads have the program's own policy */
     baton_nsec since_at, drain_at;
     uint64_t requests, grants, yields;
     uint32_t overdue;

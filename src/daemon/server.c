@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/budgets.h"
 #include "daemon/cpus.h"
 #include "daemon/lanes.h"
 
@@ -49,7 +50,9 @@ static int new_core(const struct config *config, struct sched_core **ret_core)
         .tokens_per_gpu = config->tokens_per_gpu,
         .cpus = cpus < cpu_cluster ? cpu_cluster : cpus / cpu_cluster * cpu_cluster,
         .cpu_cluster = cpu_cluster,
-        .demote_overruns = config->overrun == OVERRUN_DEMOTE,
+        .overrun = config->overrun == OVERRUN_DEMOTE     ? SCHED_OVERRUN_DEMOTE
+                   : config->overrun == OVERRUN_THROTTLE ? SCHED_OVERRUN_THROTTLE
+                                                         : SCHED_OVERRUN_TELL,
         .keep_gpu = profile->tokens,
         .clients = config->clients,
         .jobs = config->clients,
@@ -417,6 +420,6 @@ void server_tick(struct server *server, baton_nsec now_at)
             tick_draining(server, server->peers[i]);
     }
     claims_tick(server);
-    lanes_tick(server);
+    budgets_tick(server);
     arbiter_tick(server);
 }

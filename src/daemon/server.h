@@ -46,6 +46,11 @@ enum report_kind {
     REPORT_SETTLED,   /* detail: clients that declared something busy */
     REPORT_OVERRUN,   /* peer, name, detail: its budget in ns; a job used more engine time than that */
     /*
+     * peer, name, detail: enum plan_request_kind, count: as planned, response: length of a request
+     * that is longer than planned; 0: a job made more requests
+     */
+    REPORT_REQUESTS,
+    /*
      * peer, name, detail: LATE_*, response, limit, count: since the last report about this client
      */
     REPORT_LATE,

@@ -43,6 +43,8 @@ size_t command_chunk_bytes(const struct command *command)
 void command_init(struct command *command)
 {
     atomic_init(&command->refs, 1);
+    if (command->queue)
+        command->ops = command->queue->device->ops;
     list_init(&command->in_queue);
     list_init(&command->in_ready);
     command->n_waiting = 0;
@@ -69,7 +71,7 @@ void command_ref(struct command *command)
 
 void command_drop_marks(struct command *command)
 {
-    const struct driver_ops *ops = runtime.ops;
+    const struct driver_ops *ops = command->ops;
 
     if (command->last_mark) {
         if (command->first_mark && ops->mark_over) /* of a piece */
@@ -93,5 +95,5 @@ void command_unref(struct command *command)
         free(edge);
     }
     command_drop_marks(command);
-    runtime.ops->free(command);
+    command->ops->free(command);
 }

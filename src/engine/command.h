@@ -31,6 +31,7 @@
 struct command;
 struct command_queue;
 struct device_engine;
+struct driver_ops;
 struct meter;
 
 /* Smaller is further. A negative status is the code of the driver or of the front, and is final. */
@@ -96,6 +97,12 @@ struct command {
     struct meter *meter;
     size_t items; /* that meter counts in it */
     size_t bytes; /* that it moves; 0: not a copy */
+
+    /*
+     * of its queue's device: command_resolve(), command_init() and pipe_begin() fill it in. A node
+     * without a queue: the front does
+     */
+    const struct driver_ops *ops;
 
     /* --- command_resolve() (runtime.h), once per launch --- */
     /* whose worker issues it, and whose hold it uses (engine_device_for()); NULL: not resolved */

@@ -47,6 +47,7 @@ void direct_over(const struct command *draft, baton_nsec begin_at, bool alone);
 static inline void direct_in_flight(const struct command *draft, struct mark *mark)
 {
     struct flight flight = {.mark = mark,
+                            .device = draft->queue->device,
                             .queue = draft->queue,
                             .kind = draft->engine,
                             .predicted = draft->predicted,

@@ -1,6 +1,7 @@
 /*
- * The one table through which the engine reaches a GPU: the front supplies it in runtime_init(),
- * and it never changes. Entries marked (optional) may be NULL.
+ * The table through which the engine reaches a GPU API: each front has one, names it to
+ * runtime_init() and to its devices, and never changes it. A program may use several APIs: a command
+ * and its marks belong to the front of the command's device. Entries marked (optional) may be NULL.
  *
  * Threads: any, at any time. Locks: none of the engine's is held during a call, unless the entry
  * says otherwise; A front may take its own locks inside. It must not hold them while it calls
@@ -54,6 +55,7 @@ struct driver_ops {
      * about the mark.
      */
     void (*mark_over)(struct mark *mark);
+    bool host_clock; /* times are instants of CLOCK_MONOTONIC */
 
     /*
      * --- giving a command to the driver: on the thread that drives its engine, which it has
@@ -138,6 +140,18 @@ struct driver_ops {
     void (*job_ending)(void);
     /* (optional) An inferred job has ended (inferred_job.h). */
     void (*job_over)(void);
+
+    /* --- the end of the process --- */
+
+    /* (optional) First: stops the front's issuers of commands. */
+    void (*stop_issuers)(void);
+    /* (optional) No engine waits for a grant any more: stops the front's own threads. */
+    void (*stop_threads)(void);
+    /*
+     * How long the end of the process waits for a worker of the front's devices that is busy; 0:
+     * there is no limit.
+     */
+    baton_nsec exit_patience;
 };
 
 #endif

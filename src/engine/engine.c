@@ -290,13 +290,13 @@ void engine_report(struct device_engine *engine, baton_nsec begin_at, baton_nsec
         lease_ran(engine->lease, begin_at, end_at, work);
 }
 
-void engine_report_driver(struct device_engine *engine, uint64_t started, uint64_t ended,
-                          const struct lease_work *work)
+void engine_report_driver(struct device_engine *engine, struct device_clock *clock, uint64_t started,
+                          uint64_t ended, const struct lease_work *work)
 {
     baton_nsec end_at;
 
     if (!engine->lease || ended < started)
         return;
-    end_at = device_clock_end(&engine->device->clock, ended, clock_now());
+    end_at = device_clock_end(clock, ended, clock_now());
     lease_ran(engine->lease, end_at - (baton_nsec)(ended - started), end_at, work);
 }

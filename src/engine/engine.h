@@ -30,6 +30,7 @@
 #include "engine/flight.h"
 #include "wire/engine_kind.h"
 
+struct device_clock;
 struct engine_device;
 struct lease;
 struct lease_work;
@@ -68,9 +69,7 @@ struct device_engine {
     struct command_callback *called; /* callbacks that are left to the worker */
     pthread_cond_t work;
     pthread_t thread;
-    /*
-     * standing of the worker's thread at its start (client/standing.h); ENGINE_NO_RANK: not started
-     */
+    /* of the worker's thread at its start (client/os_priority.h); ENGINE_NO_RANK: not started */
     int rank;
     /* of the thread that drives: it stays on the engine between queued commands */
     bool carried;
@@ -134,8 +133,8 @@ struct timespec engine_deadline(long ns);
 /* One run on the engine in CLOCK_MONOTONIC, for the trace and the occupying times. */
 void engine_report(struct device_engine *engine, baton_nsec begin_at, baton_nsec end_at,
                    const struct lease_work *work);
-/* The same, with times of the driver's clock. */
-void engine_report_driver(struct device_engine *engine, uint64_t started, uint64_t ended,
-                          const struct lease_work *work);
+/* The same, with times of a driver's clock. */
+void engine_report_driver(struct device_engine *engine, struct device_clock *clock, uint64_t started,
+                          uint64_t ended, const struct lease_work *work);
 
 #endif

@@ -1,7 +1,8 @@
 /*
- * A device as this process uses it: its engines with their leases, and its clock. Embedded in the
- * front's record, made once, never freed. A part of a device (sub-device) shares the engines of the
- * whole device, because it competes with other programs there.
+ * A device as this process uses it through one API: its engines with their leases, and its clock.
+ * Embedded in the front's record, made once, never freed. Devices that are one GPU share its engines,
+ * because a lease is the process's: a part of a device (sub-device) has those of the whole device,
+ * and a device that several APIs or platforms list has those of the first record with its name.
  */
 #ifndef ENGINE_ENGINE_DEVICE_H
 #define ENGINE_ENGINE_DEVICE_H
@@ -9,20 +10,27 @@
 #include "client/lease.h"
 #include "engine/device_clock.h"
 #include "engine/engine.h"
+#include "wire/device_name.h"
 
 struct engine_device {
-    struct engine_device *next; /* runtime.devices */
+    struct engine_device *next;   /* runtime.devices */
+    const struct driver_ops *ops; /* its front's */
+    char name[DEVICE_NAME_SIZE];  /* "" for a part of a device */
     struct device_clock clock;
     struct device_engine own[ENGINE_N];
-    struct device_engine *engines; /* its own, or those of the device that it is a part of */
+    struct device_engine *engines; /* its own, or those that it shares */
 };
 
 /*
- * Opens the leases, or shares the engines of `whole` if that is not NULL. Adds the device to the
- * list that workers, drains and the end of the process go through. name: wire/device_name.h; unused
- * with `whole`. *device is zeroed by the caller. Calls for one device must not overlap.
+ * Opens the leases, or shares the engines of `whole` if that is not NULL, or those of a device of
+ * the same name. Adds the device to the list that workers, drains and the end of the process go
+ * through. name: wire/device_name.h; unused with `whole`. *device is zeroed by the caller.
  */
-void engine_device_init(struct engine_device *device, const char *name, struct engine_device *whole);
+void engine_device_init(struct engine_device *device, const struct driver_ops *ops, const char *name,
+                        struct engine_device *whole);
+
+/* Its engines are threads on the cores of this machine (client/lease.h: lease_on_cores). */
+void engine_device_on_cores(struct engine_device *device);
 
 /*
  * The engine on which a command of this kind runs now. Copies in both directions run on one engine,

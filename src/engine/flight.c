@@ -47,9 +47,14 @@ static struct flight *entry(struct flight_ring *ring, unsigned index)
     return &ring->entries[(ring->first + index) % FLIGHT_ROOM];
 }
 
-static bool is_complete(struct mark *mark)
+static const struct driver_ops *ops_of(const struct flight *flight)
 {
-    return runtime.ops->mark_status(mark) <= COMMAND_COMPLETE;
+    return flight->device->ops;
+}
+
+static bool is_complete(const struct flight *flight)
+{
+    return ops_of(flight)->mark_status(flight->mark) <= COMMAND_COMPLETE;
 }
 
 /* How many of the oldest are complete, asking as few marks as possible. */
@@ -59,11 +64,11 @@ static unsigned count_complete(struct flight_ring *ring)
     const struct mark *newest;
 
     if (!ring->ordered) {
-        while (least < most && is_complete(entry(ring, least)->mark))
+        while (least < most && is_complete(entry(ring, least)))
             least++;
         return least;
     }
-    if (most == 0 || is_complete(entry(ring, most - 1)->mark))
+    if (most == 0 || is_complete(entry(ring, most - 1)))
         return most;
     newest = entry(ring, most - 1)->mark;
     for (most--; most && entry(ring, most - 1)->mark == newest; most--)
@@ -71,7 +76,7 @@ static unsigned count_complete(struct flight_ring *ring)
     while (least < most) { /* the first `least` are complete, the one at `most` is not */
         unsigned middle = least + (most - least) / 2;
 
-        if (is_complete(entry(ring, middle)->mark))
+        if (is_complete(entry(ring, middle)))
             least = middle + 1;
         else
             most = middle;
@@ -137,7 +142,7 @@ static void report(struct device_engine *engine, unsigned n, const struct flight
 {
     struct lease_work work = work_of(n, flights);
 
-    engine_report_driver(engine, started, ended, &work);
+    engine_report_driver(engine, &flights[0].device->clock, started, ended, &work);
 }
 
 static void learn(const struct flight *flight, int64_t ns)
@@ -145,8 +150,8 @@ static void learn(const struct flight *flight, int64_t ns)
     if (!flight->meter)
         return;
     meter_measured(flight->meter, flight->items, ns);
-    if (runtime.ops->ran_alone)
-        runtime.ops->ran_alone(flight->meter, flight->items, ns);
+    if (ops_of(flight)->ran_alone)
+        ops_of(flight)->ran_alone(flight->meter, flight->items, ns);
 }
 
 /*
@@ -163,7 +168,7 @@ static void report_apart(struct device_engine *engine, unsigned n, const struct 
         int64_t expected = 0;
 
         times = (struct mark_times){0};
-        runtime.ops->mark_times(flights[i].mark, &times);
+        ops_of(&flights[i])->mark_times(flights[i].mark, &times);
         for (last = i; last < n && flights[last].mark == flights[i].mark; last++) {
             expected += flights[last].predicted;
             if (times.shared && flights[last].meter)
@@ -176,13 +181,13 @@ static void report_apart(struct device_engine *engine, unsigned n, const struct 
 }
 
 /*
- * Reports complete commands of one kind, oldest first. Commands close together are one run, from
+ * Reports complete commands of one kind and device, oldest first. Commands close together are one run, from
  * the start of the first to the end of the last. The length of the last one is learnt.
  */
 static void measure_run(struct device_engine *engine, unsigned n, const struct flight flights[])
 {
-    const struct driver_ops *ops = runtime.ops;
     const struct flight *last = &flights[n - 1];
+    const struct driver_ops *ops = ops_of(last);
     struct mark_times first, newest = {0};
     int64_t expected = 0;
 
@@ -202,11 +207,15 @@ static void measure_run(struct device_engine *engine, unsigned n, const struct f
         report_apart(engine, n, flights);
 }
 
-/* Copies in both directions may be in one ring; each direction has its own reports. */
+/*
+ * Copies in both directions may be in one ring, and commands of both APIs: each direction has its
+ * own reports, and each API its own clock.
+ */
 static void measure_all(struct device_engine *engine, unsigned n, const struct flight flights[])
 {
     for (unsigned first = 0, end; first < n; first = end) {
-        for (end = first + 1; end < n && flights[end].kind == flights[first].kind;)
+        for (end = first + 1; end < n && flights[end].kind == flights[first].kind &&
+                              flights[end].device == flights[first].device;)
             end++;
         measure_run(engine_of_kind(engine, flights[first].kind), end - first, flights + first);
     }
@@ -214,10 +223,10 @@ static void measure_all(struct device_engine *engine, unsigned n, const struct f
 
 static void dispose(struct device_engine *engine, unsigned n, const struct flight flights[])
 {
-    const struct driver_ops *ops = runtime.ops;
-
     measure_all(engine, n, flights);
     for (unsigned i = 0; i < n; i++) {
+        const struct driver_ops *ops = ops_of(&flights[i]);
+
         if (ops->mark_over)
             ops->mark_over(flights[i].mark);
         ops->mark_drop(flights[i].mark);
@@ -230,12 +239,13 @@ static void dispose(struct device_engine *engine, unsigned n, const struct fligh
 
 static void await_entry(struct device_engine *engine, unsigned index)
 {
-    struct mark *mark = entry(&engine->flight, index)->mark;
+    const struct flight flight = *entry(&engine->flight, index);
+    const struct driver_ops *ops = ops_of(&flight);
 
-    runtime.ops->mark_keep(mark);
+    ops->mark_keep(flight.mark);
     pthread_mutex_unlock(&engine->lock);
-    (void)runtime.ops->mark_wait(mark);
-    runtime.ops->mark_drop(mark);
+    (void)ops->mark_wait(flight.mark);
+    ops->mark_drop(flight.mark);
     pthread_mutex_lock(&engine->lock);
 }
 
@@ -263,12 +273,12 @@ void flight_reap_locked(struct device_engine *engine, bool wait)
 }
 
 /* With no lock held: a driver that cannot notify is asked again and again. */
-static void poll_mark(struct mark *mark)
+static void poll_mark(const struct flight *flight)
 {
     const struct timespec pause = {.tv_nsec = POLL_NS};
     baton_nsec begin_at = clock_now(), waited = 0;
 
-    while (!is_complete(mark) && waited < ROOM_WAIT_NS) {
+    while (!is_complete(flight) && waited < ROOM_WAIT_NS) {
         if (waited > POLL_AWAKE_NS)
             (void)nanosleep(&pause, NULL);
         waited = clock_now() - begin_at;
@@ -282,23 +292,23 @@ static void poll_mark(struct mark *mark)
  */
 static void await_half(struct device_engine *engine)
 {
-    const struct driver_ops *ops = runtime.ops;
-    struct mark *mark = entry(&engine->flight, engine->flight.n / 2)->mark;
+    const struct flight flight = *entry(&engine->flight, engine->flight.n / 2);
+    const struct driver_ops *ops = ops_of(&flight);
     struct timespec until = engine_deadline(ROOM_WAIT_NS);
     int result = 0;
     bool notified;
 
-    ops->mark_keep(mark);
+    ops->mark_keep(flight.mark);
     pthread_mutex_unlock(&engine->lock);
-    ops->mark_flush(mark);
-    notified = ops->mark_notify(mark, &engine->flight.listener);
+    ops->mark_flush(flight.mark);
+    notified = ops->mark_notify(flight.mark, &engine->flight.listener);
     if (!notified)
-        poll_mark(mark);
+        poll_mark(&flight);
     pthread_mutex_lock(&engine->lock);
-    while (notified && result == 0 && !is_complete(mark))
+    while (notified && result == 0 && !is_complete(&flight))
         result = pthread_cond_timedwait(&engine->changed, &engine->lock, &until);
     pthread_mutex_unlock(&engine->lock);
-    ops->mark_drop(mark);
+    ops->mark_drop(flight.mark);
     pthread_mutex_lock(&engine->lock);
 }
 
@@ -378,11 +388,11 @@ void flight_add(struct device_engine *engine, const struct flight *flight)
         same->items += flight->items;
         same->n_commands++;
         pthread_mutex_unlock(&engine->lock);
-        runtime.ops->mark_drop(flight->mark); /* the entry has a reference */
+        ops_of(flight)->mark_drop(flight->mark); /* the entry has a reference */
         return;
     }
     if (flight->meter)
-        runtime.ops->meter_keep(flight->meter);
+        ops_of(flight)->meter_keep(flight->meter);
     while (ring->n == FLIGHT_ROOM) /* other threads filled it since there was room */
         flight_reap_locked(engine, true);
     first = ring->n == 0;

@@ -16,11 +16,13 @@
 #include "engine/command_queue.h"
 
 struct device_engine;
+struct engine_device;
 
 enum { FLIGHT_ROOM = 256 };
 
 struct flight {
     struct mark *mark;                 /* a reference of the ring's */
+    struct engine_device *device;      /* of its queue: has the front of mark and meter, and the clock */
     const struct command_queue *queue; /* only compared */
     int64_t predicted;                 /* the predictions that the engine was entered with */
     /* measured by this mark, a reference; NULL: not measured */

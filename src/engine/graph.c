@@ -143,7 +143,7 @@ void graph_wait_command(struct command *command, struct command *other, enum edg
 /* Does nothing if the mark is over, else has the driver report its end. */
 void graph_wait_mark(struct command *command, struct mark *mark)
 {
-    const struct driver_ops *ops = runtime.ops;
+    const struct driver_ops *ops = command->ops;
     int status = ops->mark_status(mark);
 
     if (status <= COMMAND_COMPLETE) {
@@ -289,7 +289,7 @@ static void leave_queue(struct command *command)
 
 static void end(struct command *command, int status, bool submitted)
 {
-    struct command_callback *due, *abandoned = runtime.ops->ending(command);
+    struct command_callback *due, *abandoned = command->ops->ending(command);
 
     /* before the end is visible: after it, the program may release everything */
     command_drop_marks(command);
@@ -301,7 +301,7 @@ static void end(struct command *command, int status, bool submitted)
     release_dependents(command, false);
     graph_wake_locked();
     graph_unlock();
-    runtime.ops->ended(command, status);
+    command->ops->ended(command, status);
     call(command, due);
     call(command, abandoned);
     if (submitted)
@@ -338,7 +338,7 @@ int graph_wait(struct command *command)
     await(command->queue, command);
     status = command->status;
     graph_unlock();
-    return status > COMMAND_COMPLETE ? runtime.ops->inherited_failure : status;
+    return status > COMMAND_COMPLETE ? command->ops->inherited_failure : status;
 }
 
 void graph_wait_queue(struct command_queue *queue, bool complete)
@@ -351,6 +351,18 @@ void graph_wait_queue(struct command_queue *queue, bool complete)
     while (!complete && atomic_load(&queue->n_unissued) > 0 && !runtime_off())
         sleep_locked();
     graph_unlock();
+}
+
+bool graph_queue_over(struct command_queue *queue, bool complete)
+{
+    bool over = command_queue_idle(queue);
+
+    if (!over || !complete)
+        return over;
+    graph_lock();
+    over = list_empty(&queue->commands);
+    graph_unlock();
+    return over;
 }
 
 /* Under the lock. */

@@ -20,6 +20,7 @@ void inferred_job_begin(void)
 
 void inferred_job_waited(void)
 {
+    const struct driver_ops *ops;
     struct session *session;
 
     for (struct engine_device *device = engine_devices(); device; device = device->next)
@@ -35,8 +36,9 @@ void inferred_job_waited(void)
         session_job_ending(session, false);
         session_job_end(session, false, clock_now());
     }
-    if (runtime.ops->job_over)
-        runtime.ops->job_over();
+    for (unsigned i = 0; (ops = runtime_front(i)); i++)
+        if (ops->job_over)
+            ops->job_over();
     atomic_store(&runtime.job.open, false);
 }
 

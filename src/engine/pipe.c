@@ -47,8 +47,8 @@ void pipe_report_run(struct device_engine *engine, struct command *command)
                               .pieces = command->run_pieces ? command->run_pieces : 1};
 
     if (command->resumed)
-        engine_report_driver(engine_of_kind(engine, command->engine), command->resumed, command->ended,
-                             &work);
+        engine_report_driver(engine_of_kind(engine, command->engine), &command->queue->device->clock,
+                             command->resumed, command->ended, &work);
     command->resumed = 0;
     command->run_pieces = 0;
     command->reported = command->ended;
@@ -56,13 +56,14 @@ void pipe_report_run(struct device_engine *engine, struct command *command)
 
 void pipe_mark_times(struct command *command)
 {
+    const struct driver_ops *ops = command->ops;
     struct mark_times first, last;
 
-    runtime.ops->mark_times(command->last_mark, &last);
+    ops->mark_times(command->last_mark, &last);
     first = last;
     if (command->first_mark)
-        runtime.ops->mark_times(command->first_mark, &first);
-    runtime.ops->mark_queued(command->first_mark ? command->first_mark : command->last_mark, &first);
+        ops->mark_times(command->first_mark, &first);
+    ops->mark_queued(command->first_mark ? command->first_mark : command->last_mark, &first);
     widen(command, &first);
     widen_run(command, &last);
     command->times = (struct mark_times){.queued = first.queued,
@@ -79,8 +80,8 @@ static void measure_whole(struct device_engine *engine, struct command *command)
 
     if (!command->first_mark)
         engine_learn_copy(engine_of_kind(engine, command->engine), command->bytes, ns);
-    if (command->meter && command->leased && runtime.ops->ran_alone)
-        runtime.ops->ran_alone(command->meter, command->items, ns);
+    if (command->meter && command->leased && command->ops->ran_alone)
+        command->ops->ran_alone(command->meter, command->items, ns);
     if (command->meter && !command->first_mark)
         meter_measured(command->meter, command->items, ns);
 }
@@ -100,13 +101,13 @@ void pipe_read_times(struct device_engine *engine, struct command *command)
     /* The command was queued here before the driver saw it. */
     if (waited > 0 && command->times.queued > (uint64_t)waited)
         command->times.queued -= (uint64_t)waited;
-    if (runtime.ops->finished)
-        runtime.ops->finished(command);
+    if (command->ops->finished)
+        command->ops->finished(command);
 }
 
 int pipe_await(struct device_engine *engine, struct command *command)
 {
-    int status = runtime.ops->mark_wait(command->last_mark);
+    int status = command->ops->mark_wait(command->last_mark);
 
     status = command->piece_status < 0 ? command->piece_status : status;
     pipe_read_times(engine, command);
@@ -118,6 +119,7 @@ int pipe_await(struct device_engine *engine, struct command *command)
 void pipe_begin(struct piece_pipe *pipe, struct device_engine *engine, struct command *command)
 {
     *pipe = (struct piece_pipe){.engine = engine, .command = command};
+    command->ops = command->queue->device->ops;
     if (!command->policy.session) /* the front gives pieces without submitting the command */
         policy_resolve(&command->policy);
 }
@@ -125,8 +127,8 @@ void pipe_begin(struct piece_pipe *pipe, struct device_engine *engine, struct co
 /* A piece is over: its failure fails the command, its length teaches the next piece. */
 static void end_piece(struct piece_pipe *pipe, struct mark **mark, size_t items)
 {
-    const struct driver_ops *ops = runtime.ops;
     struct command *command = pipe->command;
+    const struct driver_ops *ops = command->ops;
     struct mark_times times;
     int status;
 
@@ -158,8 +160,8 @@ void pipe_report(struct piece_pipe *pipe)
     struct mark_times times;
 
     if (command->last_mark) {
-        (void)runtime.ops->mark_wait(command->last_mark);
-        runtime.ops->mark_times(command->last_mark, &times);
+        (void)command->ops->mark_wait(command->last_mark);
+        command->ops->mark_times(command->last_mark, &times);
         widen_run(command, &times);
     }
     pipe_report_run(pipe->engine, command);
@@ -171,7 +173,7 @@ void pipe_add(struct piece_pipe *pipe, struct mark *mark, size_t items)
 
     if (!command->first_mark) {
         command->first_mark = mark;
-        runtime.ops->mark_keep(mark);
+        command->ops->mark_keep(mark);
     }
     pipe->last = command->last_mark;
     pipe->last_items = pipe->items;
@@ -186,7 +188,7 @@ void pipe_finish(struct piece_pipe *pipe)
      * a waiter between pieces stalls some drivers.
      */
     if (pipe->command->waited_for && pipe->command->last_mark)
-        (void)runtime.ops->mark_wait(pipe->command->last_mark);
+        (void)pipe->command->ops->mark_wait(pipe->command->last_mark);
     end_piece(pipe, &pipe->last, pipe->last_items);
 }
 
@@ -242,7 +244,7 @@ static void take_turn(struct piece_pipe *pipe, const struct piece_cut *cut)
             return;
         pipe->held_units = 0;
         if (pipe->command->last_mark)
-            (void)runtime.ops->mark_wait(pipe->command->last_mark);
+            (void)pipe->command->ops->mark_wait(pipe->command->last_mark);
     }
     if (!pipe->command->leased || !engine_border_asked(pipe->engine))
         return;
@@ -257,7 +259,7 @@ static int issue_piece(struct piece_pipe *pipe, struct piece_cut *cut, struct pi
     int code;
 
     limit = limit - begin > cut->step ? begin + cut->step : limit;
-    code = runtime.ops->issue_range(pipe->command, cut, begin, limit, &source->begin, &mark);
+    code = pipe->command->ops->issue_range(pipe->command, cut, begin, limit, &source->begin, &mark);
     if (code != 0)
         return code;
     pipe_add(pipe, mark, (size_t)(source->begin - begin) * cut->unit_items);
@@ -268,7 +270,7 @@ static int issue_piece(struct piece_pipe *pipe, struct piece_cut *cut, struct pi
 
 int pipe_run(struct piece_pipe *pipe, struct piece_cut *cut, struct piece_source source)
 {
-    const struct driver_ops *ops = runtime.ops;
+    const struct driver_ops *ops = pipe->command->ops;
     int code = 0;
 
     while ((source.begin < source.end || source.more) && code == 0 &&
@@ -294,7 +296,7 @@ int pipe_issue(struct device_engine *engine, struct command *command)
     int code;
 
     pipe_begin(&pipe, engine, command);
-    code = runtime.ops->issue(&pipe, command, &mark);
+    code = command->ops->issue(&pipe, command, &mark);
     if (mark)
         command->last_mark = mark;
     if (code != 0)

@@ -12,6 +12,7 @@
 
 struct recorder_pending {
     struct job_record_command record;
+    const struct driver_ops *ops;
     struct mark *mark; /* a reference */
 };
 
@@ -58,6 +59,8 @@ void recorder_init(void)
     const char *folder = getenv(RECORDER_VARIABLE);
     char path[4096];
 
+    runtime.recorder.on = false;
+    runtime.recorder.used = 0;
     if (!folder || !folder[0] ||
         snprintf(path, sizeof path, "%s/%ld", folder, (long)getpid()) >= (int)sizeof path)
         return;
@@ -70,14 +73,20 @@ void recorder_init(void)
     runtime.recorder.on = true;
 }
 
+/* The reader relates a driver's own clock to the host's by this instant; -1: they are the same. */
+static int64_t queued_at(const struct driver_ops *ops, const struct mark_times *times)
+{
+    return ops->host_clock ? -1 : (int64_t)times->queued;
+}
+
 /* Under the lock: writes those that are complete. */
 static void sweep(void)
 {
-    const struct driver_ops *ops = runtime.ops;
     size_t kept = 0;
 
     for (size_t i = 0; i < runtime.recorder.n_pending; i++) {
         struct recorder_pending *p = &runtime.recorder.pending[i];
+        const struct driver_ops *ops = p->ops;
         int status = ops->mark_status(p->mark);
         struct mark_times times;
 
@@ -88,7 +97,7 @@ static void sweep(void)
         ops->mark_times(p->mark, &times);
         ops->mark_queued(p->mark, &times);
         p->record.seen_at = clock_now();
-        p->record.queued = (int64_t)times.queued;
+        p->record.queued = queued_at(ops, &times);
         p->record.start = (int64_t)times.started;
         p->record.end = (int64_t)times.ended;
         ops->mark_drop(p->mark);
@@ -133,12 +142,12 @@ uint32_t recorder_enter(void)
 static void describe(const struct command *command, struct job_record_command *ret_record)
 {
     *ret_record = (struct job_record_command){.engine = command->engine, .pieces = 1};
-    runtime.ops->describe(command, ret_record);
+    command->ops->describe(command, ret_record);
 }
 
 void recorder_direct(const struct command *draft, baton_nsec call_at, struct mark *mark)
 {
-    struct recorder_pending new = {.mark = mark};
+    struct recorder_pending new = {.ops = draft->ops, .mark = mark};
 
     describe(draft, &new.record);
     new.record.call_at = call_at;
@@ -150,7 +159,7 @@ void recorder_direct(const struct command *draft, baton_nsec call_at, struct mar
     if (runtime.recorder.n_pending == RECORDER_PENDING)
         sweep();
     if (runtime.recorder.n_pending < RECORDER_PENDING) {
-        runtime.ops->mark_keep(mark);
+        new.ops->mark_keep(mark);
         runtime.recorder.pending[runtime.recorder.n_pending++] = new;
     }
     pthread_mutex_unlock(&runtime.recorder.lock);
@@ -172,14 +181,14 @@ void recorder_queued(struct command *command)
     if (!command->job || !command->leased)
         return;
     if (command->first_mark) { /* the newest piece is in flight until now */
-        runtime.ops->mark_times(command->last_mark, &newest);
+        command->ops->mark_times(command->last_mark, &newest);
         recorder_piece(command, (int64_t)(newest.ended - newest.started));
     }
     describe(command, &record);
     record.job = command->job;
     record.call_at = command->issued_at;
     record.seen_at = record.return_at = clock_now();
-    record.queued = (int64_t)command->times.queued;
+    record.queued = queued_at(command->ops, &command->times);
     record.start = (int64_t)command->times.started;
     record.end = (int64_t)command->times.ended;
     if (command->n_pieces > 1) {

@@ -35,7 +35,7 @@ struct recorder {
     size_t used;
 };
 
-/* Opens the file; a file that cannot be opened leaves the recorder off. */
+/* Opens the file; a file that cannot be opened leaves the recorder off. Again in a forked child. */
 void recorder_init(void);
 /* recorder_on() is in runtime.h. */
 /* At exit: writes the complete commands. */

@@ -10,6 +10,7 @@
 
 struct runtime runtime = {
     .graph = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER},
+    .devices_lock = PTHREAD_MUTEX_INITIALIZER,
     .session_once = PTHREAD_ONCE_INIT,
     .plan.lock = PTHREAD_MUTEX_INITIALIZER,
     .recorder = {.lock = PTHREAD_MUTEX_INITIALIZER, .file = -1},
@@ -57,9 +58,12 @@ static void on_yield(void *user, struct lease *lease)
 /* On the program's thread. */
 static void on_job_ending(void *user)
 {
+    const struct driver_ops *ops;
+
     (void)user;
-    if (runtime.ops->job_ending)
-        runtime.ops->job_ending();
+    for (unsigned i = 0; (ops = runtime_front(i)); i++)
+        if (ops->job_ending)
+            ops->job_ending();
 }
 
 static void open_session(void)
@@ -99,17 +103,32 @@ void runtime_count(enum session_counter counter, uint64_t n)
         session_count(session, counter, n);
 }
 
-static void in_child(void)
+/* No front has begun: the child is a program of its own, with a session of its own. */
+static void begin_again(void)
 {
-    atomic_store(&runtime.passes, true);
-    graph_init(); /* another thread of the parent may have held its lock */
+    static const pthread_once_t never = PTHREAD_ONCE_INIT;
+
+    pthread_mutex_init(&runtime.plan.lock, NULL);
+    runtime.session_once = never;
+    atomic_store(&runtime.session, NULL);
+    atomic_store(&runtime.refused, false);
+    if (recorder_on())
+        recorder_init();
 }
 
-void runtime_init(const struct driver_ops *ops)
+static void in_child(void)
+{
+    graph_init(); /* another thread of the parent may have held its lock */
+    if (runtime_front(0))
+        atomic_store(&runtime.passes, true);
+    else
+        begin_again();
+}
+
+static void init(void)
 {
     const char *bad;
 
-    runtime.ops = ops;
     settings_from_environment(&runtime.settings, &bad);
     runtime.queue_everything = getenv("BATON_TEST_QUEUE") != NULL;
     recorder_init();
@@ -117,17 +136,45 @@ void runtime_init(const struct driver_ops *ops)
     (void)pthread_atfork(NULL, NULL, in_child);
 }
 
-void runtime_stop_at_exit(void (*handler)(void))
+void runtime_init(const struct driver_ops *ops)
 {
-    if (atomic_fetch_add(&runtime.exit_handlers, 1) < RUNTIME_EXIT_HANDLERS)
-        (void)atexit(handler);
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, init);
+    for (unsigned i = 0; ops && i < RUNTIME_FRONTS; i++) {
+        const struct driver_ops *none = NULL;
+
+        if (atomic_compare_exchange_strong(&runtime.fronts[i], &none, ops) || none == ops)
+            break;
+    }
 }
 
-void runtime_stop(baton_nsec patience)
+void runtime_stop_at_exit(const struct driver_ops *ops)
+{
+    unsigned i = 0;
+
+    while (ops && i < RUNTIME_FRONTS - 1 && runtime_front(i) != ops)
+        i++;
+    if (!ops || atomic_fetch_add(&runtime.exit_handlers[i], 1) < RUNTIME_EXIT_HANDLERS)
+        (void)atexit(runtime_stop);
+}
+
+/* Several handlers are registered; the first to run does the work. */
+void runtime_stop(void)
 {
     struct session *known = atomic_load(&runtime.session);
+    const struct driver_ops *ops;
 
-    worker_stop_all(patience);
+    if (runtime_off())
+        return;
+    for (unsigned i = 0; (ops = runtime_front(i)); i++)
+        if (ops->stop_issuers)
+            ops->stop_issuers();
+    worker_announce_stop();
+    for (unsigned i = 0; (ops = runtime_front(i)); i++)
+        if (ops->stop_threads)
+            ops->stop_threads();
+    worker_stop_all();
     recorder_stop();
     if (known && runtime.settings.stats[0])
         (void)session_write_stats(known, runtime.settings.stats);

@@ -1,12 +1,15 @@
 /*
- * The state of the engine in one process, its start and its end. A front calls runtime_init() once,
- * before any other function of this folder and before it has threads of its own.
+ * The state of the engine in one process, its start and its end. All fronts that a program uses
+ * share it: one session, one graph, one recorder. Each front calls runtime_init() once, before any
+ * other function of this folder and before it has threads of its own.
  *
  *     front's initialisation: runtime_init(&ops)
  *     first device:           engine_device_init() opens the session with the daemon
- *     exit handler:           stop the front's issuers of commands; worker_announce_stop(); stop
- *                             the front's own threads; runtime_stop()
- *     forked child:           runtime_off() is true, and every entry point calls the driver only
+ *     exit handler:           the fronts' issuers of commands stop, then all waits for grants, then
+ *                             the fronts' own threads, then the workers; records and statistics are
+ *                             written
+ *     forked child:           runtime_off() is true, and every entry point calls the driver only; if
+ *                             no front had begun, the child begins as any program
  *
  * Locks, in the order in which they may be nested: the front's records -> graph.lock -> engine
  * locks (leaves). The session's lock may be taken under graph.lock. The recorder's lock and device
@@ -26,10 +29,12 @@
 #include "engine/engine_device.h"
 #include "engine/recorder.h"
 
+enum { RUNTIME_FRONTS = 2 }; /* OpenCL and CUDA */
+
 struct runtime {
-    const struct driver_ops *ops; /* the following three: written once by runtime_init() */
-    struct settings settings;
-    bool queue_everything; /* tests: no command goes to the driver from the calling thread */
+    const struct driver_ops *_Atomic fronts[RUNTIME_FRONTS]; /* in the order of their beginning; then NULL */
+    struct settings settings; /* the following two: written by the first runtime_init() */
+    bool queue_everything;    /* tests: no command goes to the driver from the calling thread */
 
     /* a forked child, or the end of the process: only call the driver */
     atomic_bool passes;
@@ -41,12 +46,13 @@ struct runtime {
     } graph;
 
     struct engine_device *_Atomic devices;
-    atomic_bool stopping; /* worker_announce_stop() */
+    pthread_mutex_t devices_lock; /* one device is made at a time */
+    atomic_bool stopping;         /* worker_announce_stop() */
 
     struct session *_Atomic session;
     atomic_bool refused;
     pthread_once_t session_once;
-    atomic_uint exit_handlers;
+    atomic_uint exit_handlers[RUNTIME_FRONTS];
 
     struct {                  /* the plan as the hot path reads it: without the session's lock */
         pthread_mutex_t lock; /* one writer at a time, so that the newest stays */
@@ -68,8 +74,17 @@ struct runtime {
 
 extern struct runtime runtime;
 
-/* Reads the settings from the environment. The table is borrowed for ever. */
+/*
+ * The first call reads the settings from the environment. The table is borrowed for ever; NULL: no
+ * front begins, and only the session is wanted.
+ */
 void runtime_init(const struct driver_ops *ops);
+
+/* The fronts that have begun, from index 0 on; NULL: there are no more. */
+static inline const struct driver_ops *runtime_front(unsigned index)
+{
+    return index < RUNTIME_FRONTS ? atomic_load_explicit(&runtime.fronts[index], memory_order_acquire) : NULL;
+}
 
 struct session *runtime_open_session(void);
 
@@ -117,6 +132,7 @@ static inline void runtime_policy(struct policy *ret_policy)
 static inline void command_resolve(struct command *command)
 {
     command->runs_on = engine_device_for(command->queue->device, command->engine);
+    command->ops = command->queue->device->ops;
     runtime_policy(&command->policy);
 }
 
@@ -166,20 +182,20 @@ static inline bool runtime_off(void)
 }
 
 /*
- * Registers the front's handler with atexit(): when a queue is made, and after each build. The
+ * Registers the exit handler with atexit(): when a queue is made, and after each build. The
  * handler must run before the driver's own exit handlers and the destructors of its statics: a
  * running build of the front would lose the compiler. Handlers run in reverse order of
  * registration, and compilers make their statics when first used. So the handler is registered
- * again after every build, at most RUNTIME_EXIT_HANDLERS times: later builds make no new statics.
+ * again after every build, at most RUNTIME_EXIT_HANDLERS times per front: later builds make no new
+ * statics. ops: the front whose driver has registered handlers; NULL: none.
  */
-void runtime_stop_at_exit(void (*handler)(void));
+void runtime_stop_at_exit(const struct driver_ops *ops);
 enum { RUNTIME_EXIT_HANDLERS = 64 };
 
 /*
- * At exit, after worker_announce_stop(): joins the workers (patience: worker_stop_all()), writes
- * records and statistics; then runtime_off(). From then on no thread waits for a held-back command:
- * such commands never run.
+ * What the exit handler does, once; then runtime_off(). From then on no thread waits for a held-back
+ * command: such commands never run.
  */
-void runtime_stop(baton_nsec patience);
+void runtime_stop(void);
 
 #endif

@@ -104,7 +104,7 @@ static void finish(struct device_engine *engine, struct command *command)
 
     if (command->last_mark) { /* no mark: other devices did all of it */
         begin_call(engine, command);
-        status = runtime.ops->mark_wait(command->last_mark);
+        status = command->ops->mark_wait(command->last_mark);
         end_call(engine, command);
         pipe_read_times(engine, command);
     }
@@ -192,10 +192,10 @@ static void await_decision(struct device_engine *engine, struct command *command
 {
     bool drain;
 
-    if (runtime.ops->decided(command, 0))
+    if (command->ops->decided(command, 0))
         return;
     worker_finish_issued(engine);
-    while (!runtime.ops->decided(command, clock_now() + DECIDE_POLL_NS)) {
+    while (!command->ops->decided(command, clock_now() + DECIDE_POLL_NS)) {
         graph_lock();
         drain = take_drain(engine);
         graph_unlock();
@@ -217,7 +217,7 @@ static int try_spread(struct device_engine *engine, struct command *command, boo
     step_drop_carried(engine);
     flight_reap(engine, true);
     begin_at = recorder_on() ? clock_now() : 0;
-    code = runtime.ops->issue_spread(engine, command, ret_done);
+    code = command->ops->issue_spread(engine, command, ret_done);
     if (recorder_on() && *ret_done && code == 0)
         recorder_spread(command, begin_at);
     return code;
@@ -246,15 +246,15 @@ static void issue_one(struct device_engine *engine, struct command *command)
     int code = 0;
 
     if (command->failed_wait) {
-        graph_complete(command, runtime.ops->inherited_failure);
+        graph_complete(command, command->ops->inherited_failure);
         return;
     }
     policy_resolve(&command->policy);
     graph_progress(command, COMMAND_SUBMITTED);
-    if (!command->leased || !runtime.ops->decided(command, 0))
+    if (!command->leased || !command->ops->decided(command, 0))
         step_drop_carried(engine);
     await_decision(engine, command);
-    if (runtime.ops->spreads && runtime.ops->spreads(command))
+    if (command->ops->spreads && command->ops->spreads(command))
         code = try_spread(engine, command, &done);
     if (code == 0 && !done)
         code = enter_and_issue(engine, command);

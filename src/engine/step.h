@@ -16,7 +16,7 @@ struct step_thread {
     struct device_engine *driving;       /* it is at a step for this one */
     struct device_engine *serving;       /* it is the worker of this one */
     const struct engine_device *helping; /* it waits for a queue of this device, and helps */
-    int rank;                            /* while it helps (client/standing.h) */
+    int rank;                            /* while it helps (client/os_priority.h) */
     bool registered;                     /* the daemon can boost it */
 };
 

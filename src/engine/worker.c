@@ -3,8 +3,9 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "client/session.h"
-#include "client/standing.h"
+#include "client/os_priority.h"
 #include "engine/graph.h"
 #include "engine/runtime.h"
 #include "engine/step.h"
@@ -41,7 +42,7 @@ static void *run_worker(void *argument)
         session_register_thread(session, gettid());
     step_thread.serving = engine;
     graph_lock();
-    engine->rank = standing_rank();
+    engine->rank = os_priority_rank();
     while (!engine->left && (!engine->stopping || engine->called))
         if (!run_called(engine) && !step_run(engine, NULL))
             pthread_cond_wait(&engine->work, &runtime.graph.lock);
@@ -99,7 +100,12 @@ bool worker_call(struct device_engine *engine, struct command_callback *due)
  */
 static bool spread_idle(void)
 {
-    return !runtime.ops->spread_idle || runtime.ops->spread_idle();
+    const struct driver_ops *ops;
+
+    for (unsigned i = 0; (ops = runtime_front(i)); i++)
+        if (ops->spread_idle && !ops->spread_idle())
+            return false;
+    return true;
 }
 
 static bool may_help(void)
@@ -114,7 +120,7 @@ static bool may_help(void)
             return false;
     }
     if (!step_thread.helping)
-        step_thread.rank = standing_rank();
+        step_thread.rank = os_priority_rank();
     return true;
 }
 
@@ -175,6 +181,10 @@ static void stop(struct device_engine *engine, const struct timespec *until)
         result = until ? pthread_cond_timedwait(&engine->work, &runtime.graph.lock, until)
                        : pthread_cond_wait(&engine->work, &runtime.graph.lock);
     engine->left = others;
+    if (others && engine->started) {
+        (void)pthread_detach(engine->thread); /* it may still end before the process does */
+        engine->started = false;
+    }
     graph_unlock();
     if (others)
         return;
@@ -189,13 +199,36 @@ void worker_announce_stop(void)
     atomic_store(&runtime.stopping, true);
 }
 
+/* Of the fronts whose devices share the engines: the shortest limit; 0: there is none. */
+static baton_nsec patience_with(const struct engine_device *owner)
+{
+    baton_nsec least = 0;
+
+    for (const struct engine_device *device = engine_devices(); device; device = device->next) {
+        baton_nsec limit = device->engines == owner->own ? device->ops->exit_patience : 0;
+
+        if (limit && (!least || limit < least))
+            least = limit;
+    }
+    return least;
+}
+
+static void stop_device(struct engine_device *device, baton_nsec begin_at)
+{
+    baton_nsec patience = patience_with(device), spent = clock_now() - begin_at;
+    struct timespec until = engine_deadline(patience > spent ? (long)(patience - spent) : 0);
+
+    for (int kind = 0; kind < ENGINE_N; kind++)
+        stop(&device->own[kind], patience ? &until : NULL);
+}
+
 /*
  * All engines stop before the first one is waited for: a worker that wakes meanwhile must not begin
  * to wait for a kernel that never ends.
  */
-void worker_stop_all(baton_nsec patience)
+void worker_stop_all(void)
 {
-    struct timespec until = engine_deadline((long)patience);
+    baton_nsec begin_at = clock_now();
 
     for (struct engine_device *device = engine_devices(); device; device = device->next)
         for (int kind = 0; kind < ENGINE_N && device->engines == device->own; kind++) {
@@ -209,6 +242,6 @@ void worker_stop_all(baton_nsec patience)
             pthread_mutex_unlock(&engine->lock);
         }
     for (struct engine_device *device = engine_devices(); device; device = device->next)
-        for (int kind = 0; kind < ENGINE_N && device->engines == device->own; kind++)
-            stop(&device->own[kind], patience ? &until : NULL);
+        if (device->engines == device->own)
+            stop_device(device, begin_at);
 }

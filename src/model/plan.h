@@ -18,6 +18,7 @@
 #include "base/input_error.h"
 #include "base/nsec.h"
 #include "model/plan_basis.h"
+#include "model/plan_requests.h"
 #include "model/task_set.h"
 
 struct plan_task {
@@ -34,6 +35,7 @@ struct plan_task {
     baton_nsec point;  /* priority point of fair lateness, from the release; may be negative */
     bool until_gpu;    /* a job holds its token until its last GPU segment; else until its end */
     baton_nsec budget; /* engine time of one job, copies included; 0: no limit in the plan */
+    struct plan_requests requests; /* of one job; profile `gpusync` */
     /* `deadline_ms: none`: jobs at any rate, less urgent than all tasks with a deadline */
     bool no_deadline;
     uint64_t changed; /* bit i: plan_task_fields[i] was edited after sealing */

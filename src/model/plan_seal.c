@@ -94,6 +94,11 @@ static void print_until(const struct plan_task *task, FILE *out)
     (void)fputs(task->until_gpu ? "gpu" : "job", out);
 }
 
+static void print_requests(const struct plan_task *task, FILE *out)
+{
+    plan_requests_print(&task->requests, out);
+}
+
 static void print_bound(const struct plan_task *task, FILE *out)
 {
     if (task->bound < 0)
@@ -117,6 +122,7 @@ const struct plan_task_field plan_task_fields[] = {
     {"point_ms", print_point},
     {"budget_ms", print_budget},
     {"token_until", print_until},
+    {"requests", print_requests},
     {"bound_ms", print_bound},
 };
 const size_t plan_n_task_fields = sizeof plan_task_fields / sizeof plan_task_fields[0];

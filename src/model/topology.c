@@ -126,9 +126,6 @@ static int read_link(struct topology_reader *reader, const struct node *node)
         (result = topology_read_bandwidth(reader, gbps, &link.gbps)) ||
         (result = read_lowest(reader, node_get(node, "lowest_gbps"), link.gbps, &link.lowest_gbps)))
         return result;
-    if (link.from == link.to)
-        return document_reject(reader->document, to, reader->error,
-                               "another node than the link begins at (a cycle)");
     for (size_t i = 0; i < topology->n_links; i++) {
         if (topology->links[i].from == link.from && topology->links[i].to == link.to)
             return document_reject(
@@ -319,7 +316,7 @@ static bool is_reachable_around(const struct topology *topology, unsigned from, 
 
 /*
  * A ring of three or more nodes: the direction of a transfer around it is unknown, so the file must
- * give the routes. A pair of opposite links is no ring.
+ * give the routes. A pair of opposite links is no ring. A link from a GPU to itself is its memory.
  */
 static int check_loops(struct topology_reader *reader, const struct node *links)
 {
@@ -327,7 +324,12 @@ static int check_loops(struct topology_reader *reader, const struct node *links)
     const struct node *at = links->first;
 
     for (size_t i = 0; i < topology->n_links; i++, at = at->next) {
-        if (!is_reachable_around(topology, topology->links[i].to, topology->links[i].from))
+        const struct topology_link *link = &topology->links[i];
+
+        if (link->from == link->to && topology->nodes[link->from].role != ROLE_GPU)
+            return document_reject(reader->document, node_get(at, "to"), reader->error,
+                                   "another node than the link begins at (a cycle), unless it is a GPU");
+        if (!is_reachable_around(topology, link->to, link->from))
             continue;
         topology->has_loop = true;
         if (topology->n_routes == 0)

@@ -127,7 +127,7 @@ struct found_route {
 /*
  * The links from one node to another: the route in the file, else the one with the fewest links
  * that passes only through hubs. Between two GPUs without such a route, one through a memory, which
- * stages the copy.
+ * stages the copy. From a GPU to itself: its link to itself, the bandwidth of its memory.
  */
 int topology_find_route(const struct topology *topology, unsigned from, unsigned to,
                         struct found_route *ret_route);

@@ -92,7 +92,15 @@ int topology_find_route(const struct topology *topology, unsigned from, unsigned
             return 0;
         }
     }
-    if (from == to || topology->has_loop)
+    if (from == to) {
+        int own = find_link(topology, from, from);
+
+        if (own < 0)
+            return ROUTE_NONE;
+        *ret_route = (struct found_route){.links = {(unsigned)own}, .n_links = 1, .stage = -1};
+        return 0;
+    }
+    if (topology->has_loop)
         return ROUTE_NONE;
     result = search(topology, from, to, false, ret_route);
     if (result == ROUTE_NONE && peers)

@@ -9,8 +9,8 @@
 #include "opencl/enqueue/command_buffer.h"
 #include "opencl/entry.h"
 #include "opencl/layer.h"
-#include "opencl/objects.h"
-#include "opencl/program/handed_out.h"
+#include "opencl/opencl_objects.h"
+#include "opencl/program/known_binaries.h"
 
 /* Extensions whose functions enqueue work in ways that we do not route. */
 static const char *const hidden_extensions[] = {
@@ -247,11 +247,11 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clGetPlatformInfo(cl_platform_id platform,
 
 /*
  * The driver's version, with the mark that makes caches of binaries look elsewhere
- * (program/handed_out.h).
+ * (program/known_binaries.h).
  */
 static cl_int answer_version(cl_device_id device, size_t room, void *ret_value, size_t *ret_size)
 {
-    const char *mark = handed_out_mark();
+    const char *mark = known_binaries_mark();
     size_t size = 0, longest;
     char *text;
     cl_int code;

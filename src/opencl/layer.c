@@ -3,14 +3,13 @@
 #include <CL/cl_layer.h>
 
 #include "client/join.h"
-#include "engine/worker.h"
 #include "opencl/entry.h"
 #include "opencl/opencl_driver.h"
-#include "opencl/objects.h"
+#include "opencl/opencl_objects.h"
 #include "opencl/program/program_record.h"
 #include "opencl/spread/spread.h"
 
-struct front front = {
+struct opencl_front front = {
     .devices_lock = PTHREAD_MUTEX_INITIALIZER,
     .task_type = CL_COMMAND_TASK,
     .buffers.lock = PTHREAD_MUTEX_INITIALIZER,
@@ -26,22 +25,6 @@ struct front front = {
                .buffers_lock = PTHREAD_MUTEX_INITIALIZER,
                .placement.job_place = PLACE_HOME},
 };
-
-/* Several are registered (engine/runtime.h); the first to run does the work. */
-static void at_exit(void)
-{
-    if (runtime_off())
-        return;
-    program_stop();
-    worker_announce_stop();
-    spread_stop();
-    runtime_stop(0);
-}
-
-void layer_stop_at_exit(void)
-{
-    runtime_stop_at_exit(at_exit);
-}
 
 CL_API_ENTRY cl_context CL_API_CALL entry_clCreateContext(
     const cl_context_properties *properties, cl_uint n, const cl_device_id *devices,
@@ -68,11 +51,19 @@ CL_API_ENTRY cl_context CL_API_CALL entry_clCreateContextFromType(
 }
 
 #pragma GCC visibility push(default)
+/* What libbaton.so of the same process looks for (client/join.h). */
+const struct join_hooks *baton_join(void)
+{
+    runtime_init(NULL);
+    (void)runtime_session();
+    runtime_stop_at_exit(NULL);
+    return &join_hooks;
+}
+
 CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t room, void *ret_value,
                                                size_t *ret_size)
 {
     static const char layer_name[] = "baton";
-    const struct join_hooks *hooks = &join_hooks;
     cl_layer_api_version version = CL_LAYER_API_VERSION_100;
     const void *value = &version;
     size_t size = sizeof version;
@@ -80,11 +71,6 @@ CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t room, 
     if (name == CL_LAYER_NAME) {
         value = layer_name;
         size = sizeof layer_name;
-    } else if (name == JOIN_LAYER_INFO &&
-               front.target.clGetPlatformIDs) { /* libbaton.so of the same process */
-        (void)runtime_session();
-        value = &hooks;
-        size = sizeof hooks;
     } else if (name != CL_LAYER_API_VERSION) {
         return CL_INVALID_VALUE;
     }
@@ -98,7 +84,7 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint n, const cl_icd_dispatch *ta
         return CL_INVALID_VALUE;
     front.target = front.table = *target_dispatch;
     runtime_init(&opencl_driver);
-    objects_init();
+    object_tables_init();
     /* What the driver lacks stays lacking: the loader answers for it. */
 #define ENTRY_OVERRIDE(name)                                                                                 \
     if (front.target.name)                                                                                   \

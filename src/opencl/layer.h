@@ -2,9 +2,9 @@
  * libbaton-layer.so: what the loader puts between an OpenCL program and its driver. The driver's
  * table is copied and the entry points that schedule are overridden (entry.h); handles stay the
  * driver's own, our state lives beside them (handle_table.h). The way of a command: an entry point
- * of enqueue/ makes a struct opencl_command (graph/opencl_command.h), enqueue/submit.h gives it to
- * the driver at once or to the engine (src/engine/), which calls graph/driver.c back to issue it,
- * whole or in pieces (graph/issue.h, graph/kernel_launch.h).
+ * of enqueue/ makes a struct opencl_command (graph/opencl_command.h), enqueue/opencl_submit.h gives
+ * it to the driver at once or to the engine (src/engine/), which calls opencl_driver.c back to
+ * issue it, whole or in pieces (graph/opencl_issue.h, graph/kernel_launch.h).
  *
  * Locks, in the order in which they may be nested: kernel / program records -> the engine's
  * (engine/runtime.h) -> handle-table shards. The driver is never called with the graph's lock held.
@@ -17,13 +17,13 @@
 #include "engine/runtime.h"
 #include "opencl/enqueue/command_buffer.h"
 #include "engine/handle_table.h"
-#include "opencl/program/handed_out.h"
+#include "opencl/program/known_binaries.h"
 #include "opencl/program/twin.h"
 #include "opencl/quirks/widening.h"
 #include "opencl/spread/spread_state.h"
 
 /* All that the layer keeps in a process, beside the engine's (engine/runtime.h). */
-struct front {
+struct opencl_front {
     /* the driver, as the loader gave it to us; written once by clInitLayer */
     cl_icd_dispatch target;
     cl_icd_dispatch table; /* what the loader calls; the same */
@@ -33,22 +33,20 @@ struct front {
     struct handle_table events;   /* struct opencl_command of our handles */
     struct handle_table samplers; /* struct sampler_record */
     pthread_mutex_t devices_lock; /* one device is made at a time */
-    struct device_record *_Atomic devices;
+    struct opencl_device *_Atomic devices;
 
     atomic_uint task_type; /* graph/kernel_launch.h */
     struct command_buffers buffers;
     struct twin_builder builder;
-    struct handed_out_mark mark;
+    struct known_binaries_mark mark;
     struct widening_state widening;
     struct spread_state spread;
 };
 
-extern struct front front;
+extern struct opencl_front front;
 
-/*
- * Registers the handler that stops our threads before the driver is torn down: when a queue is
- * made, and after each build.
- */
-void layer_stop_at_exit(void);
+/* Exported, for libbaton.so (client/join.h). */
+struct join_hooks;
+const struct join_hooks *baton_join(void);
 
 #endif

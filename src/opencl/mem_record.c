@@ -8,7 +8,7 @@
 #include "opencl/entry.h"
 #include "opencl/layer.h"
 #include "opencl/graph/deferred_map.h"
-#include "opencl/objects.h"
+#include "opencl/opencl_objects.h"
 #include "opencl/spread/spread.h"
 
 struct mem_record *mem_find(cl_mem handle)

@@ -4,11 +4,11 @@
 
 #include "client/job_record.h"
 #include "opencl/graph/adopt.h"
-#include "opencl/graph/issue.h"
+#include "opencl/graph/opencl_issue.h"
 #include "opencl/graph/kinds.h"
 #include "opencl/graph/kernel_launch.h"
 #include "opencl/layer.h"
-#include "opencl/objects.h"
+#include "opencl/opencl_objects.h"
 #include "opencl/spread/spread.h"
 #include "wire/page.h"
 
@@ -199,4 +199,6 @@ const struct driver_ops opencl_driver = {
     .meter_drop = meter_drop,
     .job_ending = spread_job_ends,
     .job_over = spread_job_over,
+    .stop_issuers = program_stop,
+    .stop_threads = spread_stop,
 };

@@ -8,7 +8,7 @@
 
 #include "opencl/entry.h"
 #include "opencl/layer.h"
-#include "opencl/objects.h"
+#include "opencl/opencl_objects.h"
 
 static cl_sampler note(cl_sampler handle)
 {

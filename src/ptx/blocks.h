@@ -5,7 +5,7 @@
 #ifndef PTX_BLOCKS_H
 #define PTX_BLOCKS_H
 
-#include "ptx/module.h"
+#include "ptx/ptx_module.h"
 
 struct ptx_block {
     size_t begin, end; /* statements; labels are at the beginning only */

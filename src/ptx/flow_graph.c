@@ -36,18 +36,18 @@ void ptx_successors(const struct ptx_routine *routine, size_t i,
 }
 
 /* Tarjan's algorithm without recursion: a kernel may have a million statements. */
-struct frame {
+struct visit_frame {
     size_t node;
     uint32_t next; /* successor to look at */
 };
 
-struct search {
+struct graph_search {
     const struct ptx_routine *routine;
     uint32_t *index, *low; /* 0: not visited */
     uint32_t *component;
     bool *cyclic, *on_stack;
     size_t *stack;
-    struct frame *frames;
+    struct visit_frame *frames;
     size_t n_stack, n_frames;
     uint32_t counter, components;
     /* of the successor that is looked for: */
@@ -57,21 +57,21 @@ struct search {
 
 static void pick(void *context, size_t successor)
 {
-    struct search *search = context;
+    struct graph_search *search = context;
 
     if (search->seen++ == search->wanted)
         search->found = successor;
 }
 
-static void enter(struct search *search, size_t node)
+static void enter(struct graph_search *search, size_t node)
 {
     search->index[node] = search->low[node] = ++search->counter;
     search->stack[search->n_stack++] = node;
     search->on_stack[node] = true;
-    search->frames[search->n_frames++] = (struct frame){node, 0};
+    search->frames[search->n_frames++] = (struct visit_frame){node, 0};
 }
 
-static void finish(struct search *search, size_t node)
+static void finish(struct graph_search *search, size_t node)
 {
     size_t member;
     size_t first = search->n_stack;
@@ -88,11 +88,11 @@ static void finish(struct search *search, size_t node)
     search->components++;
 }
 
-static void walk(struct search *search, size_t root)
+static void walk(struct graph_search *search, size_t root)
 {
     enter(search, root);
     while (search->n_frames) {
-        struct frame *frame = &search->frames[search->n_frames - 1];
+        struct visit_frame *frame = &search->frames[search->n_frames - 1];
         size_t node = frame->node;
 
         search->wanted = frame->next++;
@@ -121,7 +121,7 @@ static void walk(struct search *search, size_t root)
 int ptx_components(const struct ptx_routine *routine, uint32_t ret_component[], bool ret_cyclic[])
 {
     size_t n = routine->n ? routine->n : 1;
-    struct search search = {.routine = routine, .component = ret_component, .cyclic = ret_cyclic};
+    struct graph_search search = {.routine = routine, .component = ret_component, .cyclic = ret_cyclic};
     int r = -ENOMEM;
 
     search.index = calloc(n, sizeof *search.index);

@@ -5,7 +5,7 @@
 #ifndef PTX_GRAPH_H
 #define PTX_GRAPH_H
 
-#include "ptx/module.h"
+#include "ptx/ptx_module.h"
 
 /* Does the statement send control elsewhere than to the next one, at least if its guard holds? */
 bool ptx_diverts(const struct ptx_statement *statement);

@@ -1,6 +1,6 @@
 /*
  * Operands: registers, constants, addresses, vectors. Names are resolved here; types are checked in
- * check.c.
+ * operand_check.c.
  */
 #include "ptx/reader.h"
 

@@ -2,7 +2,7 @@
 #ifndef PTX_READER_H
 #define PTX_READER_H
 
-#include "ptx/module.h"
+#include "ptx/ptx_module.h"
 
 enum ptx_symbol_kind {
     PTX_SYMBOL_REGISTER,
@@ -44,7 +44,7 @@ struct ptx_reader {
     struct ptx_symbol *scopes[PTX_DEEPEST]; /* the symbols of each open scope */
     unsigned depth;
     bool refused;
-    bool is_outline;             /* module.h: what is not known is kept, not rejected */
+    bool is_outline;             /* ptx_module.h: what is not known is kept, not rejected */
     struct ptx_routine *routine; /* whose body is being read */
     struct ptx_variable **variables_end;
     struct ptx_routine **routines_end;

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "report/page.h"
+#include "report/html_page.h"
 #include "report/palette.h"
 #include "report/svg.h"
 

@@ -172,7 +172,7 @@ void story_done(struct story *story)
 }
 
 /* Consecutive pictures share a heading. */
-static void write_picture(const struct story_input *input, struct page *page, bool follows)
+static void write_picture(const struct story_input *input, struct html_page *page, bool follows)
 {
     if (!follows)
         page_section(page, "Curves", input->shown);
@@ -183,7 +183,7 @@ static void write_picture(const struct story_input *input, struct page *page, bo
 
 void story_write(const struct story *story, const char *title, FILE *out)
 {
-    struct page page;
+    struct html_page page;
     char subtitle[512] = "from";
 
     for (size_t i = 0; i < story->n_inputs; i++) {

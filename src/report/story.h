@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 #include "base/input_error.h"
-#include "report/page.h"
+#include "report/html_page.h"
 
 enum story_kind {
     STORY_TRACE,
@@ -67,7 +67,7 @@ void story_write(const struct story *story, const char *title, FILE *out);
 const struct story_task *story_find(const struct story *story, const char *name);
 
 /* The chapters, each in its own file. */
-void story_trace(const struct story *story, const struct story_input *input, struct page *page);
-void story_tables(const struct story *story, const struct story_input *input, struct page *page);
+void story_trace(const struct story *story, const struct story_input *input, struct html_page *page);
+void story_tables(const struct story *story, const struct story_input *input, struct html_page *page);
 
 #endif

@@ -66,7 +66,7 @@ static const char *null_words(const char *key, enum story_kind kind)
  * One value of an entry as a cell. A bound that is not claimed is in brackets, as in `baton
  * status`.
  */
-static void put_value(struct page *page, const json_t *entry, const char *key, enum story_kind kind)
+static void put_value(struct html_page *page, const json_t *entry, const char *key, enum story_kind kind)
 {
     const json_t *value = json_object_get(entry, key);
     enum page_tone tone = judge(entry, key);
@@ -94,7 +94,7 @@ static void put_value(struct page *page, const json_t *entry, const char *key, e
  *  All entries of an array of objects as one table; the columns are the scalar keys of the first
  *  entry.
  */
-static void write_table(struct page *page, const json_t *entries, enum story_kind kind)
+static void write_table(struct html_page *page, const json_t *entries, enum story_kind kind)
 {
     const char *head[MAX_COLUMNS];
     const char *shown[MAX_COLUMNS];
@@ -146,7 +146,7 @@ static double number_of(const json_t *object, const char *key)
 }
 
 /* Streams as in Fig. 3 of the Batch paper: a row each, the copy and then the kernel. */
-static void write_batch_picture(struct page *page, const json_t *streams)
+static void write_batch_picture(struct html_page *page, const json_t *streams)
 {
     struct svg_bar bars[128];
     char names[64][24];
@@ -180,7 +180,7 @@ static void write_batch_picture(struct page *page, const json_t *streams)
 }
 
 /* One bar each for the schedules found and for the bounds that no schedule exceeds. */
-static void write_makespan_picture(struct page *page, const json_t *root)
+static void write_makespan_picture(struct html_page *page, const json_t *root)
 {
     static const struct {
         const char *name, *key, *within; /* within: the object that has the key; NULL: the root */
@@ -219,7 +219,7 @@ static void write_makespan_picture(struct page *page, const json_t *root)
 }
 
 /* The top-level scalars as figures: method, total, schedulable, lower, upper. */
-static void write_scalars(struct page *page, const json_t *root)
+static void write_scalars(struct html_page *page, const json_t *root)
 {
     const char *key;
     json_t *value;
@@ -252,7 +252,7 @@ static void write_scalars(struct page *page, const json_t *root)
     page_figures_end(page);
 }
 
-void story_tables(const struct story *story, const struct story_input *input, struct page *page)
+void story_tables(const struct story *story, const struct story_input *input, struct html_page *page)
 {
     static const char *const titles[] = {"Trace",    "Analysis", "Simulation", "Batch",
                                          "Makespan", "Daemon",   "Study"};

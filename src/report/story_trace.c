@@ -1,7 +1,7 @@
 /* A trace as a chapter; chapter/ answers its questions. */
 #include "report/chapter/chapter.h"
 
-void story_trace(const struct story *story, const struct story_input *input, struct page *page)
+void story_trace(const struct story *story, const struct story_input *input, struct html_page *page)
 {
     struct chapter chapter;
 

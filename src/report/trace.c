@@ -1,6 +1,9 @@
 #include "report/trace.h"
 
 #include <inttypes.h>
+#include <string.h>
+
+#include "base/demangle.h"
 
 static const char *const names[TRACE_CATEGORIES] = {
     "running", "queued",  "granted", "release",  "done",      "miss",    "overrun",
@@ -102,10 +105,11 @@ void trace_track(struct trace_writer *writer, unsigned group, unsigned row, cons
 void trace_run(struct trace_writer *writer, unsigned group, unsigned row, const char *task,
                const struct trace_work *work, baton_nsec begin_at, baton_nsec end_at)
 {
-    char name[160];
+    char kernel[DEMANGLE_SIZE];
+    char name[DEMANGLE_SIZE + 80];
 
-    (void)snprintf(name, sizeof name, "%s%s%s", task, work->kernel ? ": " : "",
-                   work->kernel ? work->kernel : "");
+    demangle_kernel(work->kernel ? work->kernel : "", kernel, sizeof kernel);
+    (void)snprintf(name, sizeof name, "%s%s%s", task, work->kernel ? ": " : "", kernel);
     open_event(writer, 'X', group, row);
     put_instant(writer->out, "ts", begin_at);
     put_instant(writer->out, "dur", end_at - begin_at);
@@ -115,6 +119,10 @@ void trace_run(struct trace_writer *writer, unsigned group, unsigned row, const 
     put_string(writer->out, task);
     if (work->kernel) {
         (void)fputs(",\"kernel\":", writer->out);
+        put_string(writer->out, kernel);
+    }
+    if (work->kernel && strcmp(work->kernel, kernel) != 0) {
+        (void)fputs(",\"symbol\":", writer->out);
         put_string(writer->out, work->kernel);
     }
     if (work->items)

@@ -62,13 +62,16 @@ void trace_span(struct trace_writer *writer, unsigned group, unsigned row, enum 
 
 /* What ran, besides its task. */
 struct trace_work {
-    const char *kernel;    /* NULL: none, or unknown */
+    const char *kernel;    /* as the program calls it; NULL: none, or unknown */
     uint64_t items, bytes; /* of the launch, of the copy; 0: does not apply, or unknown */
     uint32_t pieces;       /* 0: unknown */
     uint32_t job;          /* the job's number */
 };
 
-/* A TRACE_RUNNING span with the work as arguments, named "task: kernel". */
+/*
+ * A TRACE_RUNNING span with the work as arguments, named "task: kernel". Kernels have readable
+ * names (base/demangle.h); where the program's own differs, it is the argument "symbol".
+ */
 void trace_run(struct trace_writer *writer, unsigned group, unsigned row, const char *task,
                const struct trace_work *work, baton_nsec begin_at, baton_nsec end_at);
 

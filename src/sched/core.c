@@ -6,24 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/defaults.h"
 #include "sched/internal.h"
-
-void sched_config_init(struct sched_config *ret_config, const struct platform *platform)
-{
-    *ret_config = (struct sched_config){
-        .profile = (enum sched_profile_id)sched_profile_find(DEFAULT_PROFILE),
-        .policy = (enum sched_policy_id)sched_policy_find(DEFAULT_POLICY),
-        .lock = (enum sched_lock_id)sched_lock_find(DEFAULT_LOCK),
-        .gpus = platform->gpus,
-        .copy_engines = platform->copy_engines,
-        .buses = platform->buses,
-        .gpu_cluster = platform->gpu_cluster,
-        .tokens_per_gpu = platform->tokens_per_gpu,
-        .cpus = platform->cpus,
-        .cpu_cluster = platform->cpu_cluster,
-    };
-}
 
 struct sched_decision *core_decide(struct sched_core *core, enum sched_action action, job_id job)
 {
@@ -78,9 +61,9 @@ static int allocate(struct sched_core *core)
     core->reached_in = calloc(jobs, sizeof *core->reached_in);
     /*
      * The most decisions of one event. Per job: EFF, OVERRUN, SUSPEND or RESUME, ENDED, PLACED. Per
-     * lane: a token. Per engine: a grant and a call.
+     * lane: a token. Per engine: a grant, a call and the call of a throttled holder.
      */
-    core->decisions = calloc(6 * jobs + lanes + 2 * (size_t)core->n_engines + 2, sizeof *core->decisions);
+    core->decisions = calloc(6 * jobs + lanes + 3 * (size_t)core->n_engines + 2, sizeof *core->decisions);
     if (!core->clients || !core->jobs || !core->lanes || !core->engines || !core->gpu_load ||
         !core->granted || !core->token_granted || !core->best || !core->decisions || !core->reached ||
         !core->reached_before || !core->reached_in)
@@ -220,7 +203,7 @@ static void job_dies(struct sched_core *core, job_id id)
     for (unsigned l = 0; l < core->config.lanes; l++) {
         lane_id lane = lane_of(core, id, l);
 
-        if (core->lanes[lane].state == ENGINE_WAITS)
+        if (core->lanes[lane].state == ENGINE_WAITS || core->lanes[lane].state == ENGINE_PARKED)
             engine_leave(core, lane);
         if (core->lanes[lane].token != TOKEN_NONE && core->lanes[lane].token != TOKEN_HELD)
             token_leave(core, lane);
@@ -278,7 +261,7 @@ static int job_release(struct sched_core *core, const struct sched_event *event)
     if (event->client >= core->config.clients)
         return SCHED_FULL;
     if (job->used || !core->clients[event->client].used || core->clients[event->client].dead ||
-        event->priority > 99 || event->cost < 0 || event->budget < 0)
+        event->priority > 99 || event->cost < 0 || event->budget < 0 || event->period < 0)
         return SCHED_REFUSED;
     *job = (struct job){
         .used = true,
@@ -288,6 +271,8 @@ static int job_release(struct sched_core *core, const struct sched_event *event)
         .deadline_at = event->deadline_at,
         .cost = event->cost,
         .budget = event->budget,
+        .period = event->period,
+        .release_at = event->release_at,
         .seq = core->seq,
         .as = event->job,
         .ck_donor = SCHED_NO_JOB,
@@ -333,7 +318,10 @@ static int job_next(struct sched_core *core, const struct sched_event *event)
     }
     policy_job_done(core, event->job);
     job->spent = job->contended = 0;
-    job->overrun = false;
+    policy_budget(core, &(struct sched_event){.job = event->job,
+                                              .budget = job->budget,
+                                              .period = job->period,
+                                              .release_at = job->release_at});
     job->seq = core->seq;
     policy_rank(core, event->job);
     engine_rerank(core, event->job);
@@ -406,6 +394,11 @@ static int job_event(struct sched_core *core, const struct sched_event *event)
     switch (event->kind) {
     case SCHED_JOB_PRIORITY:
         return job_priority(core, event);
+    case SCHED_JOB_BUDGET:
+        if (event->budget < 0 || event->period < 0)
+            return SCHED_REFUSED;
+        policy_budget(core, event);
+        return 0;
     case SCHED_JOB_NEXT:
         return job_next(core, event);
     case SCHED_JOB_DONE:
@@ -479,10 +472,12 @@ int sched_core_handle(struct sched_core *core, const struct sched_event *event,
     core->n_decisions = core->n_granted = core->n_token_granted = 0;
     for (unsigned w = 0; w < core->n_words; w++)
         core->touched.bits[w] = 0;
-    core->died = core->pushes_changed = false;
+    core->died = core->pushes_changed = core->throttled = false;
     result = handle(core, event);
     if (result)
         return result;
+    if (core->throttled)
+        engine_throttle(core);
     if (ck)
         ck_recheck(core);
     inherit_update(core, left);

@@ -43,6 +43,17 @@ typedef uint32_t engine_id;
 #define SCHED_REFUSED 1
 #define SCHED_FULL    2 /* an id at or above the capacity given at start */
 
+/* What the core does about a job that uses more engine time than its budget, besides saying so. */
+enum sched_overrun {
+    SCHED_OVERRUN_TELL,
+    SCHED_OVERRUN_DEMOTE, /* it ranks below all others until it is done */
+    /*
+     * At its next border it gives its engines back. It gets no engine before its next budget, at
+     * its release plus a whole number of periods. Not under tokens, whose release is the caller's.
+     */
+    SCHED_OVERRUN_THROTTLE,
+};
+
 struct engine_set {
     uint64_t bits[SCHED_MAX_ENGINES / 64];
 };
@@ -70,8 +81,7 @@ struct sched_config {
     unsigned sharing_cpus;       /* M: CPUs that share one GPU cluster (CK-OMLP); 0: cpu_cluster */
 
     unsigned clients, jobs, lanes; /* capacities; lanes per job */
-    /* a job past its budget ranks below all others until it is done */
-    bool demote_overruns;
+    enum sched_overrun overrun;
     /* a GPU cluster with no more GPU clients than GPUs gives each a GPU of its own */
     bool keep_gpu;
 };
@@ -95,7 +105,10 @@ enum sched_event_kind {
     /* ... until the GPUs have finished its work: all that it held is free, and so are its ids */
     SCHED_CLIENT_DRAINED,
     /* Jobs. */
-    SCHED_JOB_RELEASE, /* job, client, admitted, priority, deadline_at, cost, budget */
+    /* job, client, admitted, priority, deadline_at, cost, budget, period, release_at */
+    SCHED_JOB_RELEASE,
+    /* job, budget, period, release_at: from now on; engine time used so far is not in it */
+    SCHED_JOB_BUDGET,
     /* job, admitted, priority, deadline_at: from now on (R10: no bound covers waiting requests) */
     SCHED_JOB_PRIORITY,
     /*
@@ -126,7 +139,10 @@ enum sched_event_kind {
     /* engine: busy with unknown work (found after a restart); not granted ... */
     SCHED_ENGINE_BLOCK,
     SCHED_ENGINE_UNBLOCK, /* ... until as many UNBLOCKs */
-    /* charges running jobs up to `at`, so that an overrun shows before the next border */
+    /*
+     * charges running jobs up to `at`, so that an overrun shows before the next border; throttled
+     * jobs whose next budget is due go on
+     */
     SCHED_TICK,
     SCHED_EVENT_KINDS,
 };
@@ -148,6 +164,8 @@ struct sched_event {
      */
     baton_nsec cost;
     baton_nsec budget; /* engine time the job may use; 0: no limit */
+    baton_nsec period; /* between two budgets of a throttled job; 0: it is not throttled */
+    baton_nsec release_at;
     /* PLACE, TOKEN_REQUEST, ENGINE_REQUEST: */
     baton_nsec migration; /* predicted cost of running elsewhere than at home */
     uint64_t gpus;        /* PLACE, TOKEN_REQUEST: bit q: GPU q is allowed */
@@ -173,7 +191,10 @@ struct sched_event {
 enum sched_action {
     /* job, lane, engines, gpu: it holds the engines from now on (also: go on after PIECE_DONE) */
     SCHED_GRANT,
-    /* job, lane, engine, as: give way to job `as` at the next piece border; once per grant (Q2) */
+    /*
+     * job, lane, engine, as: give way to job `as` at the next piece border; once per grant (Q2).
+     * as == job: to no job in particular, because its budget is used up
+     */
     SCHED_YIELD,
     /*
      * job, lane, engine: an equal waits, so work beyond the granted request ends with a turn; once
@@ -186,7 +207,7 @@ enum sched_action {
     SCHED_SUSPEND, /* job: a donor must not run (C2) */
     SCHED_RESUME,  /* job: it may run again */
     SCHED_PLACED,  /* job, gpus: bit q: GPU q was chosen */
-    SCHED_OVERRUN, /* job: has used more engine time than its budget; once per job */
+    SCHED_OVERRUN, /* job: has used more engine time than its budget; once per budget */
     SCHED_ENDED,   /* job: its deferred end has come (C5), the id is free */
 };
 
@@ -289,10 +310,10 @@ static inline bool sched_rank_above(const struct sched_rank *a, const struct sch
 /* Engine time charged to the job so far. */
 baton_nsec sched_core_used(const struct sched_core *core, job_id job);
 /*
- * Time until a holder exceeds its budget if all holders go on from `at`: for the caller's timer.
- * NSEC_MAX: never.
+ * Time until a SCHED_TICK is due if all holders go on from `at`: a holder exceeds its budget, or a
+ * throttled job gets its next one. NSEC_MAX: never.
  */
-baton_nsec sched_core_next_overrun(const struct sched_core *core, baton_nsec at);
+baton_nsec sched_core_next_tick(const struct sched_core *core, baton_nsec at);
 
 /*
  * The most critical sections that may be ahead of one token request in a cluster with n GPU

@@ -7,6 +7,9 @@
  *                             +----- PIECE_DONE and overtaken -----+
  *   NONE <-- withdrawn, or the client is dead -- WAITS
  *
+ * While its job is throttled, a request that would wait is PARKED: it is in no queue, and other
+ * requests do not see it. With the job's next budget it is put into its queues.
+ *
  * The profiles `priority` and `priority-whole` order a queue by rank, and equals by the engine time
  * that they were served. `gpusync` and `fifo` order it by arrival. A request stands in the queue of
  * every engine that it names. A group (E1) needs all of them, a one_of request (Q1) takes the first
@@ -292,6 +295,10 @@ int engine_request(struct sched_core *core, const struct sched_event *event)
     lane->started = false;
     lane->seq = core->seq;
     core->jobs[event->job].engaged++;
+    if (core->jobs[event->job].throttled_until) {
+        lane->state = ENGINE_PARKED;
+        return 0;
+    }
     enqueue(core, id);
     dispatch(core, &event->engines);
     return 0;
@@ -313,6 +320,20 @@ static bool may_go_on(const struct sched_core *core, lane_id id)
     return true;
 }
 
+/* At its border: the engines go to others. */
+static void park(struct sched_core *core, lane_id id, const struct engine_set *held)
+{
+    core->pushes_changed = true;
+    engine_set_each(core, held, e)
+    {
+        core->engines[e].holder = NO_LANE;
+        engine_set_add(&core->touched, e);
+    }
+    core->lanes[id].state = ENGINE_PARKED;
+    forget_calls(&core->lanes[id]);
+    dispatch(core, held);
+}
+
 int engine_piece_done(struct sched_core *core, lane_id id)
 {
     struct lane *lane = &core->lanes[id];
@@ -330,6 +351,10 @@ int engine_piece_done(struct sched_core *core, lane_id id)
      */
     if (core->profile->reserve || share_equals(core, job, job))
         lane->seq = core->seq;
+    if (job->throttled_until && !lane->batch) {
+        park(core, id, &held);
+        return 0;
+    }
     if (lane->batch || (!core->profile->pieces && !core->profile->reserve) || may_go_on(core, id)) {
         forget_calls(lane);
         core->granted[core->n_granted++] = id;
@@ -351,7 +376,9 @@ void engine_leave(struct sched_core *core, lane_id id)
     if (lane->state == ENGINE_NONE)
         return;
     core->pushes_changed = true;
-    if (lane->state == ENGINE_WAITS) {
+    if (lane->state == ENGINE_PARKED) {
+        freed = (struct engine_set){0};
+    } else if (lane->state == ENGINE_WAITS) {
         dequeue(core, id);
     } else {
         policy_charge(core, id);
@@ -403,6 +430,49 @@ void engine_rerank(struct sched_core *core, job_id job)
         enqueue(core, id);
         lane->yielding = yielding;
         dispatch(core, &lane->engines);
+    }
+}
+
+static void throttle_lane(struct sched_core *core, lane_id id)
+{
+    struct lane *lane = &core->lanes[id];
+    struct sched_decision *decision;
+
+    if (lane->state == ENGINE_WAITS) {
+        dequeue(core, id);
+        lane->state = ENGINE_PARKED;
+        forget_calls(lane);
+        dispatch(core, &lane->engines);
+    }
+    if (lane->state != ENGINE_HOLDS || lane->yielding || lane->batch)
+        return;
+    lane->yielding = lane->turned = true;
+    decision = core_decide(core, SCHED_YIELD, job_of(core, id));
+    decision->lane = id % core->config.lanes;
+    decision->as = job_of(core, id);
+    decision->engine = SCHED_NO_ENGINE;
+    engine_set_each(core, &lane->engines, e) decision->engine = e;
+}
+
+void engine_throttle(struct sched_core *core)
+{
+    for (job_id j = 0; j < core->config.jobs; j++) {
+        for (unsigned l = 0; core->jobs[j].used && core->jobs[j].throttled_until && l < core->config.lanes;
+             l++)
+            throttle_lane(core, lane_of(core, j, l));
+    }
+}
+
+void engine_unpark(struct sched_core *core, job_id job)
+{
+    for (unsigned l = 0; l < core->config.lanes; l++) {
+        lane_id id = lane_of(core, job, l);
+
+        if (core->lanes[id].state != ENGINE_PARKED)
+            continue;
+        core->lanes[id].seq = core->seq;
+        enqueue(core, id);
+        dispatch(core, &core->lanes[id].engines);
     }
 }
 

@@ -20,7 +20,12 @@
 
 typedef uint32_t lane_id; /* job * lanes per job + lane */
 
-enum engine_state { ENGINE_NONE, ENGINE_WAITS, ENGINE_HOLDS };
+enum engine_state {
+    ENGINE_NONE,
+    ENGINE_WAITS,
+    ENGINE_HOLDS,
+    ENGINE_PARKED, /* asked for, but its job is throttled: in no queue until its next budget */
+};
 
 enum token_state {
     TOKEN_NONE,
@@ -81,18 +86,21 @@ struct job {
     client_id client;
     bool admitted;
     unsigned priority;
-    baton_nsec deadline_at, cost, budget;
-    enum tier tier;       /* rank: first this, the smaller the more urgent ... */
-    int64_t key;          /* ... then this: base priority, the smaller the more urgent */
-    uint64_t seq;         /* ties: the number of its release */
-    job_id as;            /* the job whose priority it was last told to run with */
-    unsigned engaged;     /* lanes that hold or await an engine */
-    unsigned tokens;      /* lanes that hold or await a token */
-    baton_nsec spent;     /* engine time */
-    baton_nsec contended; /* the part of it during which an equal waited */
-    bool overrun;
-    uint64_t placed; /* GPUs chosen by PLACE */
-    baton_nsec load; /* what it adds to the load of each of those GPUs */
+    baton_nsec deadline_at, cost;
+    baton_nsec budget, period, release_at;
+    baton_nsec budget_from;     /* spent when the budget began */
+    baton_nsec throttled_until; /* 0: it is not throttled */
+    enum tier tier;             /* rank: first this, the smaller the more urgent ... */
+    int64_t key;                /* ... then this: base priority, the smaller the more urgent */
+    uint64_t seq;               /* ties: the number of its release */
+    job_id as;                  /* the job whose priority it was last told to run with */
+    unsigned engaged;           /* lanes that hold or await an engine */
+    unsigned tokens;            /* lanes that hold or await a token */
+    baton_nsec spent;           /* engine time */
+    baton_nsec contended;       /* the part of it during which an equal waited */
+    bool overrun;               /* of the present budget */
+    uint64_t placed;            /* GPUs chosen by PLACE */
+    baton_nsec load;            /* what it adds to the load of each of those GPUs */
     /* CK-OMLP. */
     job_id ck_donor, ck_donee;
     lane_id ck_lane; /* of its token request */
@@ -168,6 +176,7 @@ struct sched_core {
     lane_id *token_granted;
     size_t n_token_granted;
     struct engine_set touched; /* engines whose holder or queue changed */
+    bool throttled;            /* a job has used up its budget: its lanes give way */
     bool died;                 /* a client died: repairs are due (R8, C6) */
     bool pushes_changed;       /* the waits that decide about inheritance may have changed (G4) */
     /*
@@ -241,6 +250,10 @@ int engine_unblock(struct sched_core *core, engine_id engine);
 void engine_rerank(struct sched_core *core, job_id job); /* its key has changed */
 /* Does lane a stand before lane b in engine queues? */
 bool engine_lane_before(const struct sched_core *core, lane_id a, lane_id b);
+/* Throttled jobs: waiting lanes leave their queues, holders are asked to yield. */
+void engine_throttle(struct sched_core *core);
+/* Parked lanes of the job ask again. */
+void engine_unpark(struct sched_core *core, job_id job);
 void engine_emit_grants(struct sched_core *core);
 void engine_emit_calls(struct sched_core *core); /* YIELD, TURN */
 
@@ -249,6 +262,7 @@ void policy_rank(struct sched_core *core, job_id job); /* sets its key */
 void policy_charge(struct sched_core *core, lane_id lane);
 void policy_job_done(struct sched_core *core, job_id job);
 void policy_tick(struct sched_core *core);
+void policy_budget(struct sched_core *core, const struct sched_event *event);
 /* How long the client's jobs are known to take, for `adaptive`; 0: unknown. */
 baton_nsec policy_length(const struct sched_core *core, const struct job *job, baton_nsec since_charged);
 

@@ -1,6 +1,7 @@
 /* Names of engines, and questions that change nothing. */
 #include <stdio.h>
 
+#include "model/defaults.h"
 #include "sched/internal.h"
 
 /* Engines: per GPU the execution engine, then its copy engines; after them the buses. */
@@ -116,4 +117,20 @@ size_t sched_core_waiting(const struct sched_core *core, engine_id engine)
 bool sched_core_above(const struct sched_core *core, job_id a, job_id b)
 {
     return job_above(&core->jobs[a], &core->jobs[b]);
+}
+
+void sched_config_init(struct sched_config *ret_config, const struct platform *platform)
+{
+    *ret_config = (struct sched_config){
+        .profile = (enum sched_profile_id)sched_profile_find(DEFAULT_PROFILE),
+        .policy = (enum sched_policy_id)sched_policy_find(DEFAULT_POLICY),
+        .lock = (enum sched_lock_id)sched_lock_find(DEFAULT_LOCK),
+        .gpus = platform->gpus,
+        .copy_engines = platform->copy_engines,
+        .buses = platform->buses,
+        .gpu_cluster = platform->gpu_cluster,
+        .tokens_per_gpu = platform->tokens_per_gpu,
+        .cpus = platform->cpus,
+        .cpu_cluster = platform->cpu_cluster,
+    };
 }

@@ -44,7 +44,7 @@ static int64_t key_of(const struct sched_core *core, const struct job *job)
 
 static enum tier tier_of(const struct sched_core *core, const struct job *job)
 {
-    if (job->overrun && core->config.demote_overruns)
+    if (job->overrun && core->config.overrun == SCHED_OVERRUN_DEMOTE)
         return TIER_DEMOTED;
     return job->admitted ? TIER_ADMITTED : TIER_OTHERS;
 }
@@ -89,6 +89,35 @@ baton_nsec policy_length(const struct sched_core *core, const struct job *job, b
     return expected > seen ? expected : seen;
 }
 
+/* The first instant after now at which the job gets a new budget. */
+static baton_nsec next_budget_at(const struct sched_core *core, const struct job *job)
+{
+    baton_nsec since = core->at > job->release_at ? core->at - job->release_at : 0;
+
+    return job->release_at + (since / job->period + 1) * job->period;
+}
+
+void policy_budget(struct sched_core *core, const struct sched_event *event)
+{
+    struct job *job = &core->jobs[event->job];
+    bool reranked = job->overrun && core->config.overrun == SCHED_OVERRUN_DEMOTE;
+    bool unparked = job->throttled_until != 0;
+
+    job->budget = event->budget;
+    job->period = event->period;
+    job->release_at = event->release_at;
+    job->budget_from = job->spent;
+    job->overrun = false;
+    job->throttled_until = 0;
+    if (reranked) {
+        policy_rank(core, event->job);
+        engine_rerank(core, event->job);
+        token_rerank(core, event->job);
+    }
+    if (unparked)
+        engine_unpark(core, event->job);
+}
+
 void policy_charge(struct sched_core *core, lane_id lane)
 {
     job_id id = job_of(core, lane);
@@ -96,10 +125,15 @@ void policy_charge(struct sched_core *core, lane_id lane)
 
     job->spent += core->at - core->lanes[lane].charged_at;
     core->lanes[lane].charged_at = core->at;
-    if (!job->budget || job->spent <= job->budget || job->overrun)
+    if (!job->budget || job->spent - job->budget_from <= job->budget || job->overrun || job->dead)
         return;
     job->overrun = true;
     core_decide(core, SCHED_OVERRUN, id);
+    if (core->config.overrun == SCHED_OVERRUN_THROTTLE && !core->profile->tokens && job->period > 0) {
+        job->throttled_until = next_budget_at(core, job);
+        core->throttled = true;
+        return;
+    }
     policy_rank(core, id);
     engine_rerank(core, id);
     token_rerank(core, id);
@@ -117,6 +151,21 @@ void policy_job_done(struct sched_core *core, job_id id)
     client->has_average = true;
 }
 
+/* What the job used beyond its last budget counts in the next one. */
+static void next_budget(struct sched_core *core, job_id id)
+{
+    struct job *job = &core->jobs[id];
+
+    job->budget_from += job->budget;
+    if (job->spent - job->budget_from > job->budget) {
+        job->throttled_until = next_budget_at(core, job);
+        return;
+    }
+    job->overrun = false;
+    job->throttled_until = 0;
+    engine_unpark(core, id);
+}
+
 void policy_tick(struct sched_core *core)
 {
     for (engine_id e = 0; e < core->n_engines; e++) {
@@ -125,6 +174,12 @@ void policy_tick(struct sched_core *core)
         if (holder != NO_LANE)
             policy_charge(core, holder);
     }
+    for (job_id id = 0; id < core->config.jobs; id++) {
+        struct job *job = &core->jobs[id];
+
+        if (job->used && !job->dead && job->throttled_until && job->throttled_until <= core->at)
+            next_budget(core, id);
+    }
 }
 
 baton_nsec sched_core_used(const struct sched_core *core, job_id job)
@@ -132,7 +187,7 @@ baton_nsec sched_core_used(const struct sched_core *core, job_id job)
     return core->jobs[job].spent;
 }
 
-baton_nsec sched_core_next_overrun(const struct sched_core *core, baton_nsec at)
+baton_nsec sched_core_next_tick(const struct sched_core *core, baton_nsec at)
 {
     baton_nsec next = NSEC_MAX;
 
@@ -144,17 +199,24 @@ baton_nsec sched_core_next_overrun(const struct sched_core *core, baton_nsec at)
         if (holder == NO_LANE)
             continue;
         job = &core->jobs[job_of(core, holder)];
-        if (!job->budget || job->overrun)
+        if (!job->budget || job->overrun || job->dead)
             continue;
         /*
          * Several lanes may run at once, and each uses the budget: divide what is left among them.
          */
-        left = (job->budget - job->spent - (at - core->lanes[holder].charged_at)) /
+        left = (job->budget_from + job->budget - job->spent - (at - core->lanes[holder].charged_at)) /
                    (job->engaged ? job->engaged : 1) +
                1;
         if (left < 1)
             left = 1;
         if (left < next)
+            next = left;
+    }
+    for (job_id id = 0; id < core->config.jobs; id++) {
+        const struct job *job = &core->jobs[id];
+        baton_nsec left = job->throttled_until > at ? job->throttled_until - at : 0;
+
+        if (job->used && !job->dead && job->throttled_until && left < next)
             next = left;
     }
     return next;

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "sim/internal.h"
+#include "sim/sim_internal.h"
 #include "transfer/throughput.h"
 
 struct bandwidth {

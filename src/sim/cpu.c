@@ -3,16 +3,28 @@
  * the cluster, so clusters of one CPU are partitioned scheduling. The order is the effective
  * priority of the core. A job keeps its CPU as long as it runs.
  */
-#include "sim/internal.h"
+#include "sim/sim_internal.h"
+
+/*
+ * Under tokens batond orders the programs on the CPUs, by the ranks of their jobs. Elsewhere they
+ * have the priorities that Linux knows: a job past its budget is demoted at the engines only.
+ */
+static bool above(const struct sim *sim, job_id a, job_id b)
+{
+    struct sched_rank x = sched_core_rank(sim->core, a);
+    struct sched_rank y = sched_core_rank(sim->core, b);
+
+    if (!sim->profile->tokens)
+        x.tier = y.tier = 0;
+    return sched_rank_above(&x, &y);
+}
 
 static bool before(const struct sim *sim, uint32_t a, uint32_t b)
 {
     job_id x = sched_core_effective(sim->core, a);
     job_id y = sched_core_effective(sim->core, b);
 
-    if (x != y)
-        return sched_core_above(sim->core, x, y);
-    return sched_core_above(sim->core, a, b);
+    return x != y ? above(sim, x, y) : above(sim, a, b);
 }
 
 static void stop(struct sim *sim, struct sim_cluster *cluster, uint32_t id)

@@ -1,5 +1,5 @@
 /* Engines and tokens: asks the core, runs pieces once it grants, and goes on at their borders. */
-#include "sim/internal.h"
+#include "sim/sim_internal.h"
 
 static void began(struct sim *sim, struct sim_task *task)
 {

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "sim/internal.h"
+#include "sim/sim_internal.h"
 
 struct order {
     double key;

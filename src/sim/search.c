@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/internal.h"
+#include "sim/sim_internal.h"
 
 static void merge_quantiles(struct quantiles *into, const struct quantiles *from)
 {

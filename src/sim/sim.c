@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/internal.h"
+#include "sim/sim_internal.h"
 #include "sim/times.h"
 
 /* Feeding the core. */
@@ -80,6 +80,17 @@ static void carry_out(struct sim *sim, const struct sched_decision *decision)
     }
 }
 
+/* When a job exceeds its budget, or gets its next one. */
+static void arm_budget(struct sim *sim)
+{
+    baton_nsec next = sim->options.budgets ? sched_core_next_tick(sim->core, sim->now) : NSEC_MAX;
+
+    if (next != NSEC_MAX)
+        timer_arm(&sim->timers, timer_budget(sim), sim->now + next);
+    else if (sim->options.budgets)
+        timer_disarm(&sim->timers, timer_budget(sim));
+}
+
 void sim_tell_core(struct sim *sim, struct sched_event *event)
 {
     const struct sched_decision *decisions;
@@ -92,6 +103,7 @@ void sim_tell_core(struct sim *sim, struct sched_event *event)
     for (size_t i = 0; i < n; i++) {
         if (sim->observer && sim->observer->decided)
             sim->observer->decided(sim->observer->context, &decisions[i], sim->now);
+        ranks |= decisions[i].action == SCHED_OVERRUN;
         if (decisions[i].action != SCHED_EFF) {
             keep(sim, &decisions[i]);
             continue;
@@ -115,6 +127,7 @@ void sim_tell_core(struct sim *sim, struct sched_event *event)
         carry_out(sim, &next);
     }
     sim->busy = false;
+    arm_budget(sim);
 }
 
 /* Jobs. */
@@ -244,6 +257,9 @@ static void begin_job(struct sim *sim, size_t id)
     task->occupied = task->computed = 0;
     task->gpus = 0;
     event.deadline_at = task->release_at + task->task->deadline;
+    event.budget = sim->options.budgets ? sim->options.budgets[id] : 0;
+    event.period = task->task->period;
+    event.release_at = task->release_at;
     if (sim->config.policy == POLICY_FAIR_LATENESS && sim->options.points) {
         event.deadline_at = task->release_at + sim->options.points[id];
         event.cost = 0;
@@ -342,6 +358,8 @@ static void fire(struct sim *sim, uint32_t timer)
         if (sim->options.overheads)
             cpu_release_interrupt(sim, timer - lanes - sim->n_tasks);
         begin_job(sim, timer - lanes - sim->n_tasks);
+    } else if (timer == timer_budget(sim)) {
+        sim_tell_core(sim, &(struct sched_event){.kind = SCHED_TICK, .at = sim->now});
     } else if (timer > timer_tick(sim)) {
         die(sim, timer - timer_tick(sim) - 1);
     } else {

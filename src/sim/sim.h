@@ -37,6 +37,9 @@ struct sim_options {
     bool overheads; /* charge the platform's overhead set (docs/simulate.md) */
     /* POLICY_FAIR_LATENESS: relative priority points by task; NULL: from the costs. */
     const baton_nsec *points;
+    /* Engine time that each job may use, by task, 0: no limit; NULL: none has one. */
+    const baton_nsec *budgets;
+    enum sched_overrun overrun; /* what happens to a job that uses more */
 };
 
 /* One run. */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/internal.h"
+#include "sim/sim_internal.h"
 #include "sim/sim.h"
 #include "sim/times.h"
 
@@ -103,6 +103,7 @@ static int build(struct sim *sim, const char **ret_reason, size_t *ret_task)
     sim->config.policy = sim->options.policy;
     sim->config.lock = sim->options.lock;
     sim->config.keep_gpu = true;
+    sim->config.overrun = sim->options.overrun;
     sim->profile = &sched_profiles[sim->config.profile];
     if (!result)
         result = make_tasks(sim, ret_reason, ret_task);
@@ -118,7 +119,7 @@ static int build(struct sim *sim, const char **ret_reason, size_t *ret_task)
     sim->config.lanes = sim->lanes;
     result = sched_core_new(&sim->config, &sim->core);
     if (!result)
-        result = timers_new(timer_death(sim, sim->n_tasks), &sim->timers);
+        result = timers_new(timer_count(sim), &sim->timers);
     if (!result) {
         sim->todo_room = 64;
         sim->todo = calloc(sim->todo_room, sizeof *sim->todo);

@@ -1,10 +1,10 @@
-/* What the files of the rewriting share (spirv/cut.h). */
+/* What the files of the rewriting share (spirv/spirv_cut.h). */
 #ifndef SPIRV_CUT_PRIVATE_H
 #define SPIRV_CUT_PRIVATE_H
 
-#include "spirv/cut.h"
+#include "spirv/spirv_cut.h"
 #include "spirv/view.h"
-#include "spirv/waits.h"
+#include "spirv/spirv_waits.h"
 
 /* What becomes of a function. By index in module->functions. */
 struct spirv_plan {

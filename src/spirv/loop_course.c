@@ -1,4 +1,4 @@
-#include "spirv/loop.h"
+#include "spirv/spirv_loop.h"
 
 bool spirv_loop_has(const struct spirv_loop *loop, const struct spirv_instruction *i)
 {

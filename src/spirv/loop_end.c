@@ -1,4 +1,4 @@
-#include "spirv/loop.h"
+#include "spirv/spirv_loop.h"
 
 /* Does every round pass the block? */
 static bool on_every_round(const struct spirv_loop *loop, uint32_t block)

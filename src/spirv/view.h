@@ -1,6 +1,6 @@
 /*
  * The view: what a rewritten function knows of the whole launch, as one variable of the function.
- * Its fields stand in for built-in variables (spirv/cut.h).
+ * Its fields stand in for built-in variables (spirv/spirv_cut.h).
  */
 #ifndef SPIRV_VIEW_H
 #define SPIRV_VIEW_H

@@ -5,7 +5,7 @@
 #ifndef SPIRV_WRITER_H
 #define SPIRV_WRITER_H
 
-#include "spirv/module.h"
+#include "spirv/spirv_module.h"
 
 /* Words of one part of the module. */
 struct spirv_writer_part {

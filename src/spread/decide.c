@@ -18,13 +18,13 @@ double decide_bytes(const struct growth *growth, size_t bytes)
 }
 
 /* Measured for this size, or predicted by the line through at least two other sizes. */
-static bool known_alone(const struct decision *decision, size_t items)
+static bool known_alone(const struct split_decision *decision, size_t items)
 {
     return growth_known(&decision->one, items) >= DECIDE_KNOWN ||
            (decision->one.n >= 2 && decision->one.turn >= 2 * DECIDE_KNOWN);
 }
 
-bool decide_worth_it(const struct decision *decision, size_t items)
+bool decide_worth_it(const struct split_decision *decision, size_t items)
 {
     return !decision->never && !decision->rest[power_of(items)] && known_alone(decision, items) &&
            growth_at(&decision->one, items) >= DECIDE_LEAST;
@@ -32,7 +32,7 @@ bool decide_worth_it(const struct decision *decision, size_t items)
 
 /* --- reports --- */
 
-void decide_ran_alone(struct decision *decision, size_t items, int64_t ns)
+void decide_ran_alone(struct split_decision *decision, size_t items, int64_t ns)
 {
     unsigned power = power_of(items);
 
@@ -43,7 +43,7 @@ void decide_ran_alone(struct decision *decision, size_t items, int64_t ns)
     decision->warm_one = true;
 }
 
-void decide_ran_split(struct decision *decision, size_t items, int64_t shares, int64_t all)
+void decide_ran_split(struct split_decision *decision, size_t items, int64_t shares, int64_t all)
 {
     double one = growth_at(&decision->one, items);
 
@@ -58,7 +58,7 @@ void decide_ran_split(struct decision *decision, size_t items, int64_t shares, i
     decision->pending -= decision->pending > 0;
 }
 
-void decide_void(struct decision *decision, size_t items)
+void decide_void(struct split_decision *decision, size_t items)
 {
     decision->pending -= decision->pending > 0;
     decision->rest[power_of(items)] = DECIDE_AGAIN;
@@ -67,7 +67,7 @@ void decide_void(struct decision *decision, size_t items)
 /* --- decisions --- */
 
 /* Chooses one device until the loss is within the budget. */
-static void rest(struct decision *decision, size_t items, double loss, double one)
+static void rest(struct split_decision *decision, size_t items, double loss, double one)
 {
     double missing = (decision->lost + loss) / DECIDE_BUDGET - decision->spent;
     double launches = missing > 0 && one > 0 ? missing / one : 0;
@@ -77,7 +77,7 @@ static void rest(struct decision *decision, size_t items, double loss, double on
                                                               : UINT16_MAX;
 }
 
-static bool affordable(const struct decision *decision, double loss)
+static bool affordable(const struct split_decision *decision, double loss)
 {
     return loss <= 0 || decision->lost + loss <= DECIDE_BUDGET * decision->spent;
 }
@@ -86,7 +86,7 @@ static bool affordable(const struct decision *decision, double loss)
  * Both ways are measured for this size: chooses the better one, with hysteresis, and from time to
  * time tries the other.
  */
-static bool by_measurement(struct decision *decision, size_t items, double one, double several)
+static bool by_measurement(struct split_decision *decision, size_t items, double one, double several)
 {
     uint64_t bit = UINT64_C(1) << power_of(items);
     double latest = growth_latest(&decision->several, items), loss;
@@ -122,7 +122,7 @@ static double line_at(const struct growth *growth, size_t items)
 }
 
 /* The sum of the parts of a split launch, or the line of whole launches if that is worse. */
-static double predict(const struct decision *decision, const struct decision_costs *costs,
+static double predict(const struct split_decision *decision, const struct decision_costs *costs,
                       const struct decision_case *launch, double one)
 {
     double shares = line_at(&decision->shares, launch->items);
@@ -139,7 +139,7 @@ static double predict(const struct decision *decision, const struct decision_cos
  * first copies to a device whose driver was not ready. So a prediction against several devices is
  * tested later, when the budget allows it.
  */
-static bool by_prediction(struct decision *decision, const struct decision_costs *costs,
+static bool by_prediction(struct split_decision *decision, const struct decision_costs *costs,
                           const struct decision_case *launch, double one)
 {
     uint64_t bit = UINT64_C(1) << power_of(launch->items);
@@ -155,7 +155,7 @@ static bool by_prediction(struct decision *decision, const struct decision_costs
     return splits;
 }
 
-bool decide_split(struct decision *decision, const struct decision_costs *costs,
+bool decide_split(struct split_decision *decision, const struct decision_costs *costs,
                   const struct decision_case *launch)
 {
     double one = growth_at(&decision->one, launch->items), latest;

@@ -37,7 +37,7 @@ enum {
 #define DECIDE_BUDGET   0.01 /* of the time spent on the kernel */
 
 /* What is known of one kernel. */
-struct decision {
+struct split_decision {
     struct growth one;     /* whole launches on one device, over work-items */
     struct growth shares;  /* the slowest share of a split launch */
     struct growth several; /* split launches with their copies and their merge */
@@ -67,21 +67,21 @@ double decide_bytes(const struct growth *growth, size_t bytes);
  * Is the time on one device known well enough (measured, or by the line of other sizes) and long
  * enough to consider several? Cheap, before anything is prepared.
  */
-bool decide_worth_it(const struct decision *decision, size_t items);
+bool decide_worth_it(const struct split_decision *decision, size_t items);
 
 /* True: the caller splits this launch and reports it by one of the following. */
-bool decide_split(struct decision *decision, const struct decision_costs *costs,
+bool decide_split(struct split_decision *decision, const struct decision_costs *costs,
                   const struct decision_case *launch);
 
 /* A launch ran on one device. */
-void decide_ran_alone(struct decision *decision, size_t items, int64_t ns);
+void decide_ran_alone(struct split_decision *decision, size_t items, int64_t ns);
 
 /* A split launch is over: the time of its shares, and its total time. */
-void decide_ran_split(struct decision *decision, size_t items, int64_t shares, int64_t all);
+void decide_ran_split(struct split_decision *decision, size_t items, int64_t shares, int64_t all);
 /*
  * The launch failed, or did not take place: nothing is learnt, and the next launches use one
  * device.
  */
-void decide_void(struct decision *decision, size_t items);
+void decide_void(struct split_decision *decision, size_t items);
 
 #endif

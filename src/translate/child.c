@@ -38,8 +38,58 @@ struct talk {
  */
 enum { STACK = 64 * 1024 };
 
+/* --- its environment --- */
+
+/* Appends the entries of LD_PRELOAD other than Baton's front. */
+static void copy_entries(const char *from, char *to)
+{
+    static const char separators[] = " :";
+
+    to += strlen(to);
+    for (size_t n; *from; from += n + (from[n] != 0)) {
+        n = strcspn(from, separators);
+        if (memmem(from, n, "/libbaton-cuda.so", sizeof "/libbaton-cuda.so" - 1))
+            continue;
+        memcpy(to, from, n);
+        to[n] = from[n] ? ':' : 0;
+        to += n + (from[n] != 0);
+    }
+    *to = 0;
+}
+
+/*
+ * The host's environment, but that Baton's front is not preloaded: the process uses no GPU, and a
+ * sanitized front cannot be loaded into a program that is not. One block; NULL: no memory.
+ */
+static char **make_environment(void)
+{
+    static const char preload[] = "LD_PRELOAD=";
+    const char *entries = getenv("LD_PRELOAD");
+    size_t n = 0;
+    char **result;
+
+    while (environ[n])
+        n++;
+    result = malloc((n + 1) * sizeof *result + sizeof preload + (entries ? strlen(entries) : 0));
+    if (!result)
+        return NULL;
+    memcpy(result, environ, (n + 1) * sizeof *result);
+    for (size_t i = 0; entries && i < n; i++) {
+        if (strncmp(result[i], preload, sizeof preload - 1) != 0)
+            continue;
+        result[i] = (char *)(result + n + 1);
+        memcpy(result[i], preload, sizeof preload);
+        copy_entries(entries, result[i]);
+        break;
+    }
+    return result;
+}
+
+/* --- how it is started --- */
+
 struct start {
     const char *program;
+    char **environment;
     int fd;    /* the process's standard input and output */
     int pidfd; /* -1: none */
     int error; /* why it could not be started */
@@ -82,7 +132,7 @@ ALONE static int become(void *argument)
         syscall(SYS_dup3, null, STDERR_FILENO, 0) >= 0 &&
         syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0) == 0) {
         (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof none);
-        (void)syscall(SYS_execve, start->program, argv, environ);
+        (void)syscall(SYS_execve, start->program, argv, start->environment);
     }
     start->error = errno;
     (void)syscall(SYS_exit_group, 127);
@@ -103,15 +153,17 @@ ALONE static int keep(void *argument)
 /* 0: the process runs, and *ret_pidfd refers to it. */
 static int spawn(const char *program, int fd, int *ret_pidfd)
 {
-    struct start start = {.program = program, .fd = fd, .pidfd = -1};
+    struct start start = {.program = program, .environment = make_environment(), .fd = fd, .pidfd = -1};
     sigset_t all;
     sigset_t before;
     pid_t keeper;
 
     start.stack =
         mmap(NULL, 2 * STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-    if (start.stack == MAP_FAILED)
+    if (!start.environment || start.stack == MAP_FAILED) {
+        free(start.environment);
         return -ENOMEM;
+    }
     /* No handler of the host may run in a process that shares the host's memory. */
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -122,6 +174,7 @@ static int spawn(const char *program, int fd, int *ret_pidfd)
         ;
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     (void)munmap(start.stack, (size_t)2 * STACK);
+    free(start.environment);
     if (start.error && start.pidfd >= 0)
         (void)close(start.pidfd);
     *ret_pidfd = start.pidfd;

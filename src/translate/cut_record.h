@@ -5,7 +5,7 @@
 #ifndef TRANSLATE_CUT_RECORD_H
 #define TRANSLATE_CUT_RECORD_H
 
-#include "ptx/cut/cut.h"
+#include "ptx/cut/ptx_cut.h"
 #include "translate/record.h"
 
 /* The one record of a question. */

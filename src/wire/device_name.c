@@ -9,6 +9,16 @@ void device_name_pci(unsigned domain, unsigned bus, unsigned device, unsigned fu
     (void)snprintf(ret_name, DEVICE_NAME_SIZE, "pci:%04x:%02x:%02x.%x", domain, bus, device, function);
 }
 
+bool device_name_bus_id(const char *id, char ret_name[DEVICE_NAME_SIZE])
+{
+    unsigned domain, bus, device, function;
+
+    if (sscanf(id, "%x:%x:%x.%x", &domain, &bus, &device, &function) != 4)
+        return false;
+    device_name_pci(domain, bus, device, function, ret_name);
+    return true;
+}
+
 /* Not isalnum(): the name must not depend on the process's locale. */
 static char plain(char c)
 {

@@ -14,6 +14,9 @@
 void device_name_pci(unsigned domain, unsigned bus, unsigned device, unsigned function,
                      char ret_name[DEVICE_NAME_SIZE]);
 
+/* The same from "0000:01:00.0". False: the text is no such address. */
+bool device_name_bus_id(const char *id, char ret_name[DEVICE_NAME_SIZE]);
+
 /*
  * "portable-computing-language:0": the platform's name in lower case and the device's index.
  * Everything but letters and digits becomes a single dash, and the name is cut to fit. The index

@@ -124,6 +124,7 @@ enum model_rule {
     RULE_PLACEMENT, /* who: a client whose kernels do not run where the plan says, or cannot */
     RULE_JOBS,      /* who: a client that does not report where its jobs begin */
     RULE_OVERRUN,   /* who: a client that used more engine time than the plan gives a job */
+    RULE_REQUESTS,  /* who: a client that made more or longer engine requests than the plan counts */
     RULES,
 };
 

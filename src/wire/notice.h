@@ -28,7 +28,10 @@ extern const struct notice_words notice_table[NOTICE_N];
 /* The row of that name; NULL: none. */
 const struct notice_words *notice_find(const char *name);
 
-/* One line: "kernel K runs whole: SENTENCE (DETAIL); ADVICE". kernel and detail may be "". */
+/*
+ * One line: "kernel K runs whole: SENTENCE (DETAIL); ADVICE". kernel and detail may be "". K is the
+ * readable form of a mangled name (base/demangle.h).
+ */
 void notice_line(enum notice notice, const char *kernel, const char *detail, char *ret_text, size_t size);
 
 #endif

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analysis/gpusync/blocking/ck_omlp.h"
+#include "analysis/gpusync/blocking/blocking_ck_omlp.h"
 #include "harness.h"
 
 #define MOST 64

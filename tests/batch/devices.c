@@ -65,10 +65,11 @@ struct baton_batcher *devices_batcher(struct devices *devices, enum baton_method
                                           .method = method,
                                           .emulate = emulate,
                                           .emulate_ratio = ratio};
+    struct batch_libraries libraries = {.cl = &devices->cl};
     struct baton_batcher *batcher = NULL;
     char message[600] = "";
 
-    ck_assert_msg(batcher_new_over(&devices->cl, &config, &batcher, message, sizeof message) == 0, "%s",
+    ck_assert_msg(batcher_new_over(&libraries, &config, &batcher, message, sizeof message) == 0, "%s",
                   message);
     return batcher;
 }

@@ -3,6 +3,7 @@
  * the batch ends with an error that names the stream, buffers stay valid, the next batch runs. The
  * driver's failures are put in place of its functions.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -312,6 +313,29 @@ START_TEST(a_bad_topology_makes_no_batcher)
 }
 END_TEST
 
+START_TEST(without_a_cuda_driver_there_is_no_batcher_for_its_gpus)
+{
+    struct devices devices;
+    struct baton_cuda_gpu gpu = {.node = "GPU0"};
+    struct baton_batcher_config config = {
+        .size = sizeof config, .topology = devices.topology, .cuda_gpus = &gpu, .n_cuda_gpus = 1};
+    struct baton_batcher *batcher = NULL;
+    char message[256] = "";
+
+    if (dlopen("libcuda.so.1", RTLD_NOW)) /* this machine has one */
+        return;
+    devices_open(&devices, devices_fast);
+    ck_assert_int_eq(baton_batcher_new(&config, &batcher, message, sizeof message), -ENODEV);
+    ck_assert_msg(strstr(message, "libcuda.so.1"), "%s", message);
+    ck_assert_ptr_null(batcher);
+    /* A program that was built before the field existed has a smaller struct. */
+    config.size = offsetof(struct baton_batcher_config, cuda_gpus);
+    ck_assert_int_eq(baton_batcher_new(&config, &batcher, message, sizeof message), 0);
+    baton_batcher_free(batcher);
+    devices_close(&devices);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("batch faults");
@@ -328,6 +352,7 @@ int main(void)
     tcase_add_test(cases, a_failed_batch_does_not_fail_those_behind_it);
     tcase_add_test(cases, wrong_streams_are_named);
     tcase_add_test(cases, a_bad_topology_makes_no_batcher);
+    tcase_add_test(cases, without_a_cuda_driver_there_is_no_batcher_for_its_gpus);
     suite_add_tcase(suite, cases);
     return harness_run(suite);
 }

@@ -70,6 +70,7 @@ cl_mem make_buffer(const struct world *world, const cl_int *content);
 void check_calls(const struct world *world);
 void check_errors(const struct world *world);
 void check_objects(const struct world *world);
+void check_programs(const struct world *world);
 void check_events(const struct world *world);
 void check_kernels(const struct world *world);
 void check_orders(const struct world *world);

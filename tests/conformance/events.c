@@ -31,7 +31,7 @@ static int settle(struct record *record, int n)
     struct timespec pause = {0, 1000000};
     int seen = 0;
 
-    for (int i = 0; i < 30000; i++) {
+    for (int i = 0; i < 120000; i++) {
         pthread_mutex_lock(&record->lock);
         seen = record->n;
         pthread_mutex_unlock(&record->lock);
@@ -161,7 +161,7 @@ static void check_lifetimes(const struct world *world)
      * A driver may hold the event a moment longer than its command runs (PoCL does on a busy
      * machine).
      */
-    for (int i = 0; i < 30000 && refs != 1; i++) {
+    for (int i = 0; i < 120000 && refs != 1; i++) {
         if (i > 0)
             nanosleep(&(struct timespec){0, 1000000}, NULL);
         clGetEventInfo(kept, CL_EVENT_REFERENCE_COUNT, sizeof refs, &refs, NULL);

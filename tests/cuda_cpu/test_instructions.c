@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "harness.h"
-#include "ptx/module.h"
+#include "ptx/ptx_module.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -171,11 +171,45 @@ static int graphs(void)
     launch_fill(4096, 8);
     MUST(cuGraphLaunch(exec, NULL));
     early = cuEventQuery(event); /* the record of the graph, not the one before */
-    *gate = 1;
+    __atomic_store_n(gate, 1, __ATOMIC_RELEASE);
     MUST(cuEventSynchronize(event));
     MUST(cuMemcpyDtoH_v2(&word, words, sizeof word));
     MUST(cuGraphExecDestroy(exec));
     return early == CUDA_ERROR_NOT_READY && word == 8 ? 0 : 1;
+}
+
+/* A graph on the legacy stream is behind what 100 streams hold back. */
+static int many(void)
+{
+    enum { STREAMS = 100, N = 1024 };
+    CUstream streams[STREAMS];
+    int seen[STREAMS] = {0}, n = N, wrong = 0;
+    CUgraphExec exec;
+    CUfunction fill;
+    CUmodule module;
+    CUgraph graph;
+
+    MUST(cuModuleLoadData(&module, text));
+    MUST(cuModuleGetFunction(&fill, module, "fill"));
+    for (int i = 0; i < STREAMS; i++)
+        MUST(cuStreamCreate(&streams[i], 0));
+    MUST(cuStreamBeginCapture_v2(streams[0], CU_STREAM_CAPTURE_MODE_RELAXED));
+    for (int i = 0; i < STREAMS; i++)
+        MUST(cuMemcpyDtoHAsync_v2(&seen[i], words + ((size_t)i * N + N - 1) * sizeof(int), sizeof(int),
+                                  streams[0]));
+    MUST(cuStreamEndCapture(streams[0], &graph));
+    MUST(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    for (int i = 0; i < STREAMS; i++) {
+        void *params[] = {&(CUdeviceptr){words + (size_t)i * N * sizeof(int)}, &n, &(int){i + 1}};
+
+        MUST(cuLaunchKernel(fill, N / 256, 1, 1, 256, 1, 1, 0, streams[i], params, NULL));
+    }
+    MUST(cuGraphLaunch(exec, NULL));
+    MUST(cuStreamSynchronize(NULL));
+    for (int i = 0; i < STREAMS; i++)
+        wrong += seen[i] != i + 1;
+    printf("%d of %d streams were overtaken\n", wrong, STREAMS);
+    return wrong != 0;
 }
 
 /* --- ends with a kernel that never does --- */
@@ -451,7 +485,7 @@ int main(int argc, char **argv)
         {"graph", graphs},    {"garbage", garbage}, {"quit", quit},           {"busy", busy},
         {"joined", joined},   {"at-once", at_once}, {"killed", killed},       {"exec", execed},
         {"work", works},      {"spawned", spawned}, {"destroyed", destroyed}, {"rows", rows},
-        {"files", files},
+        {"files", files},     {"many", many},
     };
     const char *what = argc == 3 ? argv[2] : "";
 

@@ -3,7 +3,7 @@
  * of the device's own proc_address.c, whose look-up answers for all other names.
  */
 #define cuGetProcAddress_v2 older_lookup
-#include "cuda_cpu/driver/proc_address.c" /* NOLINT(bugprone-suspicious-include) */
+#include "cuda_cpu/driver/name_lookup.c" /* NOLINT(bugprone-suspicious-include) */
 #undef cuGetProcAddress_v2
 
 CUresult cuBrandNew(int *ret_value);

@@ -8,7 +8,6 @@ ahead=$build/tests/cuda_mark/ahead
 unset LD_LIBRARY_PATH
 export BATON_CACHE_DIR=$build/tests/cuda_mark/cache BATON_CUDA_CPU_ENGINES=$scratch/engines
 mkdir -p "$BATON_CACHE_DIR"
-[ "${BATON_SANITIZER:-none}" = none ] || export ASAN_OPTIONS=${ASAN_OPTIONS:-}:verify_asan_link_order=0
 
 env LD_LIBRARY_PATH="$build/cuda-cpu" "$ahead" "$kernels" >/dev/null
 verdict $? "plain"

@@ -17,7 +17,7 @@ static struct driver {
     bool refuses_records;
 } driver;
 
-struct front front;
+struct cuda_front cuda_front;
 struct genuine genuine;
 
 void context_visit_begin(struct context_record *context, struct context_visit *ret_visit)
@@ -251,7 +251,7 @@ START_TEST(marks_have_events_before_a_capture_begins)
 
     begin();
     before = launch(&stream);
-    atomic_store(&front.n_capturing, 1);
+    atomic_store(&cuda_front.n_capturing, 1);
     mark_close_context(&context);
     ck_assert_uint_eq(driver.n_records, 1);
     within = launch(&other); /* an event of its own at once: later the stream may be captured */

@@ -3,8 +3,8 @@
  * answers survive the way through a message.
  */
 #include "fuzz.h"
-#include "ptx/cut/cut.h"
-#include "ptx/module.h"
+#include "ptx/cut/ptx_cut.h"
+#include "ptx/ptx_module.h"
 #include "translate/cut_record.h"
 
 #include <stdlib.h>

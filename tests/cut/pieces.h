@@ -3,8 +3,8 @@
 #define TESTS_CUT_PIECES_H
 
 #include "base/random.h"
-#include "ptx/cut/cut.h"
-#include "ptx/cut/piece.h"
+#include "ptx/cut/ptx_cut.h"
+#include "ptx/cut/ptx_piece.h"
 
 enum { PIECES_MOST = 64 };
 

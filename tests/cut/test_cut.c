@@ -1,8 +1,8 @@
 /* What is cut and what is not, with reason and line; what siblings look like. */
 #include "harness.h"
-#include "ptx/cut/cut.h"
-#include "ptx/cut/piece.h"
-#include "ptx/module.h"
+#include "ptx/cut/ptx_cut.h"
+#include "ptx/cut/ptx_piece.h"
+#include "ptx/ptx_module.h"
 
 #include <stdio.h>
 #include <stdlib.h>

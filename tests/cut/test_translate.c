@@ -1,7 +1,7 @@
 /* Cutting from the application's side: the child process, the cache on disk, hostile texts. */
 #include "base/file.h"
 #include "harness.h"
-#include "translate/cut.h"
+#include "translate/translate_cut.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include "base/random.h"
 #include "cuda_cpu/launch.h"
 #include "pieces.h"
-#include "ptx/cut/piece.h"
+#include "ptx/cut/ptx_piece.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -110,6 +110,60 @@ static void drop_dirty(struct server *server, struct actor *actors, baton_nsec n
  * A frame of a likely type with the input's bytes as payload, so that most inputs get past the
  * header.
  */
+/* The frame says what the input has. */
+static void fill_frame(struct frame *frame, struct input *input)
+{
+    switch (frame->type) {
+    case FRAME_HELLO:
+        frame->hello = (struct frame_hello){.version = next(input) % 8 ? FRAME_VERSION : 1,
+                                            .priority = next(input),
+                                            .flags = next(input) % 4,
+                                            .key = next(input) % 3};
+        frame->hello.name[0] = (char)(frame->hello.key ? 'a' + frame->hello.key - 1 : 0);
+        break;
+    case FRAME_ADMIT:
+        frame->admit.task[0] = (char)('a' + next(input) % 3);
+        break;
+    case FRAME_TAKEN:
+        frame->taken.serial = next(input) % 4;
+        break;
+    case FRAME_LATE:
+        frame->late = (struct frame_late){.flags = next(input) % 5,
+                                          .end_at = (uint64_t)next(input) << (next(input) % 57),
+                                          .limit = next(input)};
+        break;
+    case FRAME_ATTACH:
+        frame->attach = (struct frame_attach){.index = next(input) % 40,
+                                              .engine = next(input) % 4,
+                                              .busy = next(input) % 2,
+                                              .epoch = next(input) % 4};
+        memcpy(frame->attach.device, "test:0", 7);
+        frame->attach.device[5] = (char)('0' + next(input) % 12);
+        break;
+    case FRAME_GROUP:
+    case FRAME_GROUP_RELEASE:
+        frame->group = (struct frame_group){.leases = next(input), .epoch = next(input) % 4};
+        break;
+    case FRAME_PLACE:
+        frame->place = (struct frame_place){.n = next(input) % 40,
+                                            .leases = next(input) * UINT32_C(0x01010101),
+                                            .home = next(input) % 40,
+                                            .bytes = (uint64_t)next(input) << (next(input) % 57),
+                                            .work = (uint64_t)next(input) << (next(input) % 57)};
+        break;
+    case FRAME_MOVED:
+        frame->moved = (struct frame_moved){.from = next(input) % 40,
+                                            .to = next(input) % 40,
+                                            .bytes = (uint64_t)next(input) << (next(input) % 57),
+                                            .length = (uint64_t)next(input) << (next(input) % 57)};
+        break;
+    default: /* the first two words decide in all others */
+        frame->release = (struct frame_release){
+            .index = next(input) % 40, .epoch = next(input) % 4, .next = next(input) % 4};
+        break;
+    }
+}
+
 static void send_frame(struct server *server, const struct actor *actor, struct input *input,
                        baton_nsec now_at)
 {
@@ -128,55 +182,7 @@ static void send_frame(struct server *server, const struct actor *actor, struct 
         frame.type = kind % 2 ? FRAME_PLACE : FRAME_MOVED;
     if (kind >= 192 && kind < 208)
         frame.type = kind % 3 == 0 ? FRAME_ADMIT : kind % 3 == 1 ? FRAME_TAKEN : FRAME_LATE;
-    switch (frame.type) {
-    case FRAME_HELLO:
-        frame.hello = (struct frame_hello){.version = next(input) % 8 ? FRAME_VERSION : 1,
-                                           .priority = next(input),
-                                           .flags = next(input) % 4,
-                                           .key = next(input) % 3};
-        frame.hello.name[0] = (char)(frame.hello.key ? 'a' + frame.hello.key - 1 : 0);
-        break;
-    case FRAME_ADMIT:
-        frame.admit.task[0] = (char)('a' + next(input) % 3);
-        break;
-    case FRAME_TAKEN:
-        frame.taken.serial = next(input) % 4;
-        break;
-    case FRAME_LATE:
-        frame.late = (struct frame_late){.flags = next(input) % 5,
-                                         .end_at = (uint64_t)next(input) << (next(input) % 57),
-                                         .limit = next(input)};
-        break;
-    case FRAME_ATTACH:
-        frame.attach = (struct frame_attach){.index = next(input) % 40,
-                                             .engine = next(input) % 4,
-                                             .busy = next(input) % 2,
-                                             .epoch = next(input) % 4};
-        memcpy(frame.attach.device, "test:0", 7);
-        frame.attach.device[5] = (char)('0' + next(input) % 12);
-        break;
-    case FRAME_GROUP:
-    case FRAME_GROUP_RELEASE:
-        frame.group = (struct frame_group){.leases = next(input), .epoch = next(input) % 4};
-        break;
-    case FRAME_PLACE:
-        frame.place = (struct frame_place){.n = next(input) % 40,
-                                           .leases = next(input) * UINT32_C(0x01010101),
-                                           .home = next(input) % 40,
-                                           .bytes = (uint64_t)next(input) << (next(input) % 57),
-                                           .work = (uint64_t)next(input) << (next(input) % 57)};
-        break;
-    case FRAME_MOVED:
-        frame.moved = (struct frame_moved){.from = next(input) % 40,
-                                           .to = next(input) % 40,
-                                           .bytes = (uint64_t)next(input) << (next(input) % 57),
-                                           .length = (uint64_t)next(input) << (next(input) % 57)};
-        break;
-    default: /* the first two words decide in all others */
-        frame.release = (struct frame_release){
-            .index = next(input) % 40, .epoch = next(input) % 4, .next = next(input) % 4};
-        break;
-    }
+    fill_frame(&frame, input);
     (void)server_receive(server, actor->slot, bytes, frame_encode(&frame, bytes), now_at);
 }
 

@@ -79,6 +79,19 @@ static void print(const struct mirror_stream *stream, size_t at, char *ret_text,
         (void)snprintf(ret_text, size, "nothing");
 }
 
+/* What the text of the script does not say. */
+static const char *script_words(const struct mirror *mirror)
+{
+    static const char *const overruns[] = {"told", "demoted", "throttled"};
+    static char words[96];
+
+    (void)snprintf(words, sizeof words, "profile %s, policy %s, overruns %s%s",
+                   sched_profiles[mirror->profile].name, sched_policies[mirror->policy].name,
+                   mirror->has_budgets ? overruns[mirror->overrun] : "none",
+                   mirror->deaths ? ", deaths" : "");
+    return words;
+}
+
 static bool compare(struct mirror *mirror)
 {
     const struct mirror_stream *a = &mirror->simulated;
@@ -93,8 +106,8 @@ static bool compare(struct mirror *mirror)
     print(a, at, texts[0], sizeof texts[0]);
     print(b, at, texts[1], sizeof texts[1]);
     (void)snprintf(mirror->failure, sizeof mirror->failure,
-                   "seed %llu, decision %zu: simulated %s; served %s", (unsigned long long)mirror->seed, at,
-                   texts[0], texts[1]);
+                   "seed %llu, %s, decision %zu: simulated %s; served %s", (unsigned long long)mirror->seed,
+                   script_words(mirror), at, texts[0], texts[1]);
     return false;
 }
 
@@ -109,6 +122,7 @@ static void count(struct mirror *mirror)
         mirror->inherited += record->what == SCHED_EFF && record->as != record->job;
         mirror->suspended += record->what == SCHED_SUSPEND;
         mirror->ended += record->what == SCHED_ENDED;
+        mirror->overruns += record->what == SCHED_OVERRUN;
         mirror->completed += record->what == MIRROR_END;
         mirror->peer_copies +=
             record->what == SCHED_GRANT && __builtin_popcountll(record->engines.bits[0]) == 2;
@@ -136,8 +150,12 @@ bool mirror_run(struct mirror *mirror, uint64_t seed)
     ck_assert_msg(task_set_read("script", mirror->text, strlen(mirror->text), &set, &error) == 0,
                   "seed %llu, %u:%u: expected %s, found %s\n%s", (unsigned long long)seed, error.line,
                   error.column, error.expected, error.found, mirror->text);
-    options = (struct sim_options){
-        .set = &set, .profile = mirror->profile, .policy = mirror->policy, .lock = mirror->lock};
+    options = (struct sim_options){.set = &set,
+                                   .profile = mirror->profile,
+                                   .policy = mirror->policy,
+                                   .lock = mirror->lock,
+                                   .budgets = mirror->has_budgets ? mirror->budgets : NULL,
+                                   .overrun = mirror->overrun};
     ck_assert_msg(sim_new(&options, &sim, &reason, &task) == 0, "seed %llu: %s\n%s", (unsigned long long)seed,
                   reason, mirror->text);
     for (size_t i = 0; i < set.n_tasks; i++) {

@@ -33,10 +33,13 @@ struct mirror {
     enum sched_policy_id policy;
     enum sched_lock_id lock;
     bool deaths, ties;
+    bool has_budgets;
+    baton_nsec budgets[16]; /* by task */
+    enum sched_overrun overrun;
     uint64_t seed;
     struct mirror_stream simulated, served;
     /* What the script reached. */
-    size_t tokens, grants, inherited, suspended, yields, ended, died, peer_copies, completed;
+    size_t tokens, grants, inherited, suspended, yields, ended, died, peer_copies, completed, overruns;
     char failure[512]; /* "": both runs are the same */
 };
 

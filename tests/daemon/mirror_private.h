@@ -4,7 +4,7 @@
 
 #include "base/random.h"
 #include "mirror.h"
-#include "sim/internal.h"
+#include "sim/sim_internal.h"
 
 #define MIRROR_HORIZON (120 * NSEC_PER_MS)
 

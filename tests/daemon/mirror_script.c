@@ -125,6 +125,13 @@ void mirror_script(struct mirror *mirror, struct random_state *random)
      */
     fixed = mirror->profile != PROFILE_GPUSYNC && (mirror->deaths || pick(random, 0, 1));
     put_platform(mirror, &at, random, gpus, cluster);
+    /* under tokens throttling splits a job of the daemon in two; the simulator has no such jobs */
+    mirror->has_budgets = pick(random, 0, 2) == 0;
+    mirror->overrun = (enum sched_overrun)pick(random, SCHED_OVERRUN_TELL,
+                                               mirror->profile == PROFILE_GPUSYNC ? SCHED_OVERRUN_DEMOTE
+                                                                                  : SCHED_OVERRUN_THROTTLE);
+    for (unsigned i = 0; i < tasks; i++)
+        mirror->budgets[i] = pick(random, 0, 3) ? (baton_nsec)pick(random, 1, 12) * NSEC_PER_MS / 2 : 0;
     for (unsigned i = 0; i < tasks; i++)
         put_task(mirror, &at, random, i, fixed ? (int)pick(random, 0, gpus - 1) : -1);
 }

@@ -279,6 +279,8 @@ static void react(struct machine_world *world)
         carry_out(world, &next);
     }
     world->busy = false;
+    if (world->mirror->has_budgets && server_next_at(world->server) != NSEC_MAX)
+        timer_arm(&world->timers, timer_budget(world->model), server_next_at(world->server));
 }
 
 static void say(struct machine_world *world, size_t id, struct frame frame)
@@ -293,15 +295,15 @@ static void say(struct machine_world *world, size_t id, struct frame frame)
 static void say_job(struct machine_world *world, size_t id, uint32_t what)
 {
     const struct client *client = &world->clients[id];
+    /* a rank of its own for no deadline; budgets need the instant of the release itself */
+    baton_nsec shift = world->tokens && !world->mirror->has_budgets ? NSEC_PER_SEC : 0;
+    baton_nsec deadline_at = client->release_at + shift + client->model->task->deadline;
 
-    if (world->tokens)
+    if (world->tokens || world->mirror->has_budgets)
         say(world, id,
-            (struct frame){.type = FRAME_JOB,
-                           .job = {.what = what,
-                                   .deadline_at = what == JOB_SAID
-                                                      ? (uint64_t)(client->release_at + NSEC_PER_SEC +
-                                                                   client->model->task->deadline)
-                                                      : 0}});
+            (struct frame){
+                .type = FRAME_JOB,
+                .job = {.what = what, .deadline_at = what == JOB_SAID ? (uint64_t)deadline_at : 0}});
 }
 
 /* ---- steps ---- */
@@ -483,6 +485,7 @@ static void give_plan(struct machine_world *world)
             .deadline = task->task->deadline,
             .has_point = true,
             .point = point_of(world->model, task),
+            .budget = world->mirror->has_budgets ? world->mirror->budgets[i] : 0,
         };
     }
     ck_assert_int_eq(server_set_plan(world->server, &plan, "plan", world->now), 0);
@@ -545,6 +548,9 @@ static void start_server(struct machine_world *world)
     config->buses = from->buses;
     config->clients = MAX_TASKS;
     config->settle = 0;
+    config->overrun = from->overrun == SCHED_OVERRUN_DEMOTE     ? OVERRUN_DEMOTE
+                      : from->overrun == SCHED_OVERRUN_THROTTLE ? OVERRUN_THROTTLE
+                                                                : OVERRUN_END; /* no host.end: told only */
     config->partitioned = true;
     for (unsigned i = 0; i < from->cpus; i++)
         core_set_add(&config->program_cores, i);
@@ -568,6 +574,9 @@ static void fire(struct machine_world *world, uint32_t timer)
         step_done(world, timer - lanes);
     } else if (timer < timer_tick(world->model)) {
         begin_job(world, timer - lanes - world->n);
+    } else if (timer == timer_budget(world->model)) {
+        server_tick(world->server, world->now);
+        react(world);
     } else if (timer > timer_tick(world->model)) {
         die(world, timer - timer_tick(world->model) - 1);
     }
@@ -587,7 +596,7 @@ void mirror_serve(struct mirror *mirror, const struct sim *model, const struct s
     world.n = model->n_tasks;
     world.tokens = model->profile->tokens;
     ck_assert_uint_le(world.n, MAX_TASKS);
-    ck_assert_int_eq(timers_new(timer_death(model, world.n), &world.timers), 0);
+    ck_assert_int_eq(timers_new(timer_count(model), &world.timers), 0);
     random_init(&random, run->seed, 0);
     timers_reset(&world.timers, run->random_ties ? &random : NULL);
     start_server(&world);

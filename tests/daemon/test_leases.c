@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "client/session.h"
@@ -279,6 +280,55 @@ START_TEST(a_holder_stays_boosted_until_the_last_engine_that_somebody_waits_for_
 }
 END_TEST
 
+/* How long this thread is on a core while it waits: the least and the most of several waits. */
+static void waiting_time(struct lease *lease, baton_nsec *ret_least, baton_nsec *ret_most)
+{
+    *ret_least = NSEC_MAX;
+    *ret_most = 0;
+
+    for (int i = 0; i < 10; i++) {
+        struct timespec before, after;
+        baton_nsec time;
+
+        ck_assert_int_eq(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before), 0);
+        ck_assert_int_eq(lease_wait(lease, clock_now() + 5 * NSEC_PER_MS), LEASE_TIMEOUT);
+        ck_assert_int_eq(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after), 0);
+        time = (after.tv_sec - before.tv_sec) * NSEC_PER_SEC + after.tv_nsec - before.tv_nsec;
+        *ret_least = time < *ret_least ? time : *ret_least;
+        *ret_most = time > *ret_most ? time : *ret_most;
+    }
+}
+
+START_TEST(a_real_time_waiter_stays_awake_unless_the_engine_needs_a_core)
+{
+    struct sched_param parameters = {.sched_priority = 1};
+    struct program program;
+    baton_nsec least, most;
+    struct puppet holder;
+    cpu_set_t cores;
+
+    program_start(&program, NULL);
+    holder = puppet_start_on(&program.fixture, "holder", 90, "test:0", ENGINE_COPY_IN);
+    puppet_do(&holder, PUPPET_BEGIN, 'B');
+    ck_assert_int_eq(lease_request(program.in), LEASE_ASK);
+    if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &parameters) == 0 &&
+        sched_getaffinity(0, sizeof cores, &cores) == 0 && CPU_COUNT(&cores) > 1) {
+        waiting_time(program.in, &least, &most);
+        ck_assert_int_ge(most, NSEC_PER_MS / 2);
+    } else {
+        printf("no permission for SCHED_FIFO, or one core: no thread stays awake here\n");
+    }
+    lease_on_cores(program.in);
+    waiting_time(program.in, &least, &most);
+    ck_assert_int_lt(least, NSEC_PER_MS / 2);
+    puppet_do(&holder, PUPPET_END, 'E');
+    ck_assert_int_eq(lease_wait(program.in, clock_now() + SOON), LEASE_BEGUN);
+    lease_end(program.in);
+    puppet_quit(&holder);
+    program_stop(&program);
+}
+END_TEST
+
 HARNESS_MAIN("leases", 30, one_lease_covers_both_directions_while_the_daemon_arbitrates_their_bus,
              each_direction_has_its_lease_where_buses_are_not_arbitrated,
              a_batch_that_holds_the_lease_of_one_direction_is_found_there,
@@ -286,4 +336,5 @@ HARNESS_MAIN("leases", 30, one_lease_covers_both_directions_while_the_daemon_arb
              a_hold_outlives_the_daemon_and_keeps_other_threads_out,
              a_batch_waits_for_a_command_of_its_own_process,
              a_reaper_is_told_once_that_somebody_waits_and_once_that_it_is_urgent,
-             a_holder_stays_boosted_until_the_last_engine_that_somebody_waits_for_is_given_back)
+             a_holder_stays_boosted_until_the_last_engine_that_somebody_waits_for_is_given_back,
+             a_real_time_waiter_stays_awake_unless_the_engine_needs_a_core)

@@ -15,6 +15,7 @@ START_TEST(the_simulator_and_the_daemon_decide_alike)
 {
     size_t tokens = 0, inherited = 0, suspended = 0, yields = 0, ended = 0, died = 0, peers = 0,
            completed = 0;
+    size_t overruns[SCHED_OVERRUN_THROTTLE + 1] = {0};
     size_t by_lock[SCHED_LOCKS + 1] = {0}, by_profile[SCHED_PROFILES] = {0};
     const char *only = getenv("MIRROR_SEED");
     uint64_t from = only ? strtoull(only, NULL, 10) : 1;
@@ -34,6 +35,8 @@ START_TEST(the_simulator_and_the_daemon_decide_alike)
         died += mirror.died;
         peers += mirror.peer_copies;
         completed += mirror.completed;
+        if (mirror.profile != PROFILE_GPUSYNC)
+            overruns[mirror.overrun] += mirror.overruns;
         by_profile[mirror.profile]++;
         if (mirror.profile == PROFILE_GPUSYNC)
             by_lock[mirror.lock]++;
@@ -49,6 +52,8 @@ START_TEST(the_simulator_and_the_daemon_decide_alike)
     ck_assert_uint_gt(ended, 20);
     ck_assert_uint_gt(died, 1000);
     ck_assert_uint_gt(peers, 100);
+    for (unsigned i = 0; i <= SCHED_OVERRUN_THROTTLE; i++)
+        ck_assert_uint_gt(overruns[i], 500);
     for (unsigned i = 0; i <= SCHED_LOCKS; i++)
         ck_assert_uint_gt(by_lock[i], 500);
     for (unsigned i = 0; i < SCHED_PROFILES; i++)

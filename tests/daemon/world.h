@@ -79,6 +79,13 @@ struct slot {
     pid_t pid;
 };
 
+/* How often the interesting things happened: the generator must reach them. */
+struct world_seen {
+    uint64_t begins, fast_begins, yields, client_kills, daemon_kills, cuts, declared, taken_back,
+        overlaps_passing, groups, nested, outlived, group_kills, placed, plans, efforts, followed, flights,
+        flights_kept;
+};
+
 struct world {
     struct random_state random;
     bool verbose;
@@ -96,12 +103,7 @@ struct world {
     struct page *pages[4096]; /* all ever made; freed at the end */
     size_t n_pages;
     pid_t next_pid;
-    /* How often the interesting things happened: the generator must reach them. */
-    struct {
-        uint64_t begins, fast_begins, yields, client_kills, daemon_kills, cuts, declared, taken_back,
-            overlaps_passing, groups, nested, outlived, group_kills, placed, plans, efforts, followed,
-            flights, flights_kept;
-    } seen;
+    struct world_seen seen;
     char failure[256]; /* "": all invariants held so far */
 };
 

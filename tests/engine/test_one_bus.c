@@ -33,7 +33,7 @@ static void program_start(struct program *program, const char *const extra[])
     ck_assert_int_eq(setenv("BATON_SOCKET", program->fixture.socket, 1), 0);
     ck_assert_int_eq(setenv("BATON_PRIORITY", "50", 1), 0);
     runtime_init(&no_driver);
-    engine_device_init(&program->device, DEVICE, NULL);
+    engine_device_init(&program->device, &no_driver, DEVICE, NULL);
     command_queue_init(&program->queue, &program->device, true);
     ck_assert_ptr_nonnull(program->device.own[ENGINE_COPY_OUT].lease);
 }

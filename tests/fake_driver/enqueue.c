@@ -1,17 +1,8 @@
 /* The transfers: every shape is one box copied between two pitched regions. */
-#include "fake.h"
+#include "transfer.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-struct box {
-    unsigned char *to;
-    const unsigned char *from;
-    size_t to_row, to_slice, from_row, from_slice;
-    size_t bytes, rows, slices; /* bytes per row */
-    unsigned char pattern[128];
-    size_t pattern_size; /* not 0: fill instead of copy */
-};
 
 static void act_box(struct fake_command *command)
 {
@@ -28,23 +19,8 @@ static void act_box(struct fake_command *command)
         }
 }
 
-struct call {
-    const char *name;
-    cl_command_type type;
-    cl_command_queue queue;
-    cl_bool blocking;
-    cl_uint n_waits;
-    const cl_event *waits;
-    cl_event *ret_event;
-};
-
-#define CALL(name_, type_, blocking_)                                                                        \
-    {                                                                                                        \
-        name_, type_, queue, blocking_, n_waits, waits, ret_event                                            \
-    }
-
 /* What every enqueue checks first; then the scripted failure. */
-static cl_int begin(const struct call *call)
+cl_int fake_begin(const struct call *call)
 {
     cl_int code;
 
@@ -55,14 +31,14 @@ static cl_int begin(const struct call *call)
     return CL_SUCCESS;
 }
 
-static cl_int check_mem(const struct call *call, cl_mem mem, bool image)
+cl_int fake_check_mem(const struct call *call, cl_mem mem, bool image)
 {
     if (!fake_is(mem, FAKE_MEM) || (mem->type == CL_MEM_OBJECT_BUFFER) == image)
         return CL_INVALID_MEM_OBJECT;
     return mem->context == call->queue->context ? CL_SUCCESS : CL_INVALID_CONTEXT;
 }
 
-static cl_int submit_box(const struct call *call, const struct box *box, cl_mem a, cl_mem b)
+cl_int fake_submit_box(const struct call *call, const struct box *box, cl_mem a, cl_mem b)
 {
     struct fake_command draft = {
         .call = call->name, .act = act_box, .bytes = box->bytes * box->rows * box->slices};
@@ -80,13 +56,13 @@ static cl_int submit_box(const struct call *call, const struct box *box, cl_mem 
                        call->ret_event);
 }
 
-static bool outside(cl_mem mem, size_t offset, size_t size)
+bool fake_outside(cl_mem mem, size_t offset, size_t size)
 {
     return offset > mem->size || size > mem->size - offset;
 }
 
 /* What the host may not do by the flags that the object was made with. */
-static bool forbidden(cl_mem mem, bool reads)
+bool fake_forbidden(cl_mem mem, bool reads)
 {
     return mem->flags & (CL_MEM_HOST_NO_ACCESS | (reads ? CL_MEM_HOST_WRITE_ONLY : CL_MEM_HOST_READ_ONLY));
 }
@@ -105,9 +81,9 @@ static bool boxes_share(const struct box *box)
     return false;
 }
 
-static cl_int copy_box(const struct call *call, const struct box *box, cl_mem from, cl_mem to)
+cl_int fake_copy_box(const struct call *call, const struct box *box, cl_mem from, cl_mem to)
 {
-    return boxes_share(box) ? CL_MEM_COPY_OVERLAP : submit_box(call, box, from, to);
+    return boxes_share(box) ? CL_MEM_COPY_OVERLAP : fake_submit_box(call, box, from, to);
 }
 
 FAKE_API cl_int CL_API_CALL fake_clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
@@ -115,15 +91,15 @@ FAKE_API cl_int CL_API_CALL fake_clEnqueueReadBuffer(cl_command_queue queue, cl_
                                                      const cl_event *waits, cl_event *ret_event)
 {
     struct call call = CALL("ReadBuffer", CL_COMMAND_READ_BUFFER, blocking);
-    cl_int code = begin(&call);
+    cl_int code = fake_begin(&call);
 
-    if (code || (code = check_mem(&call, buffer, false)))
+    if (code || (code = fake_check_mem(&call, buffer, false)))
         return code;
-    if (!ptr || outside(buffer, offset, size))
+    if (!ptr || fake_outside(buffer, offset, size))
         return CL_INVALID_VALUE;
-    if (forbidden(buffer, true))
+    if (fake_forbidden(buffer, true))
         return CL_INVALID_OPERATION;
-    return submit_box(
+    return fake_submit_box(
         &call,
         &(struct box){.to = ptr, .from = buffer->bytes + offset, .bytes = size, .rows = 1, .slices = 1},
         buffer, NULL);
@@ -135,15 +111,15 @@ FAKE_API cl_int CL_API_CALL fake_clEnqueueWriteBuffer(cl_command_queue queue, cl
                                                       cl_event *ret_event)
 {
     struct call call = CALL("WriteBuffer", CL_COMMAND_WRITE_BUFFER, blocking);
-    cl_int code = begin(&call);
+    cl_int code = fake_begin(&call);
 
-    if (code || (code = check_mem(&call, buffer, false)))
+    if (code || (code = fake_check_mem(&call, buffer, false)))
         return code;
-    if (!ptr || outside(buffer, offset, size))
+    if (!ptr || fake_outside(buffer, offset, size))
         return CL_INVALID_VALUE;
-    if (forbidden(buffer, false))
+    if (fake_forbidden(buffer, false))
         return CL_INVALID_OPERATION;
-    return submit_box(
+    return fake_submit_box(
         &call,
         &(struct box){.to = buffer->bytes + offset, .from = ptr, .bytes = size, .rows = 1, .slices = 1},
         buffer, NULL);
@@ -155,19 +131,19 @@ FAKE_API cl_int CL_API_CALL fake_clEnqueueCopyBuffer(cl_command_queue queue, cl_
                                                      cl_event *ret_event)
 {
     struct call call = CALL("CopyBuffer", CL_COMMAND_COPY_BUFFER, CL_FALSE);
-    cl_int code = begin(&call);
+    cl_int code = fake_begin(&call);
 
-    if (code || (code = check_mem(&call, from, false)) || (code = check_mem(&call, to, false)))
+    if (code || (code = fake_check_mem(&call, from, false)) || (code = fake_check_mem(&call, to, false)))
         return code;
-    if (!size || outside(from, from_offset, size) || outside(to, to_offset, size))
+    if (!size || fake_outside(from, from_offset, size) || fake_outside(to, to_offset, size))
         return CL_INVALID_VALUE;
-    return copy_box(&call,
-                    &(struct box){.to = to->bytes + to_offset,
-                                  .from = from->bytes + from_offset,
-                                  .bytes = size,
-                                  .rows = 1,
-                                  .slices = 1},
-                    from, to);
+    return fake_copy_box(&call,
+                         &(struct box){.to = to->bytes + to_offset,
+                                       .from = from->bytes + from_offset,
+                                       .bytes = size,
+                                       .rows = 1,
+                                       .slices = 1},
+                         from, to);
 }
 
 FAKE_API cl_int CL_API_CALL fake_clEnqueueFillBuffer(cl_command_queue queue, cl_mem buffer,
@@ -177,16 +153,16 @@ FAKE_API cl_int CL_API_CALL fake_clEnqueueFillBuffer(cl_command_queue queue, cl_
 {
     struct call call = CALL("FillBuffer", CL_COMMAND_FILL_BUFFER, CL_FALSE);
     struct box box = {.bytes = size, .rows = 1, .slices = 1, .pattern_size = pattern_size};
-    cl_int code = begin(&call);
+    cl_int code = fake_begin(&call);
 
-    if (code || (code = check_mem(&call, buffer, false)))
+    if (code || (code = fake_check_mem(&call, buffer, false)))
         return code;
     if (!pattern || !pattern_size || pattern_size > 128 || (pattern_size & (pattern_size - 1)) ||
-        outside(buffer, offset, size) || offset % pattern_size || size % pattern_size)
+        fake_outside(buffer, offset, size) || offset % pattern_size || size % pattern_size)
         return CL_INVALID_VALUE;
     memcpy(box.pattern, pattern, pattern_size);
     box.to = buffer->bytes + offset;
-    return submit_box(&call, &box, buffer, NULL);
+    return fake_submit_box(&call, &box, buffer, NULL);
 }
 
 struct rect {
@@ -205,7 +181,7 @@ static bool rect_make(struct rect *ret_rect, const size_t origin[3], const size_
            ret_rect->slice % ret_rect->row == 0;
 }
 
-static bool empty_region(const size_t region[3])
+bool fake_empty_region(const size_t region[3])
 {
     return !region || !region[0] || !region[1] || !region[2];
 }
@@ -216,15 +192,15 @@ static cl_int transfer_rect(const struct call *call, cl_mem buffer, bool reading
 {
     struct rect device, host;
     struct box box = {0};
-    cl_int code = begin(call);
+    cl_int code = fake_begin(call);
 
-    if (code || (code = check_mem(call, buffer, false)))
+    if (code || (code = fake_check_mem(call, buffer, false)))
         return code;
-    if (!ptr || !buffer_origin || !host_origin || empty_region(region) ||
+    if (!ptr || !buffer_origin || !host_origin || fake_empty_region(region) ||
         !rect_make(&device, buffer_origin, region, buffer_row, buffer_slice) ||
         !rect_make(&host, host_origin, region, host_row, host_slice) || device.last > buffer->size)
         return CL_INVALID_VALUE;
-    if (forbidden(buffer, reading))
+    if (fake_forbidden(buffer, reading))
         return CL_INVALID_OPERATION;
     box.bytes = region[0];
     box.rows = region[1];
@@ -235,7 +211,7 @@ static cl_int transfer_rect(const struct call *call, cl_mem buffer, bool reading
     box.to_slice = reading ? host.slice : device.slice;
     box.from_row = reading ? device.row : host.row;
     box.from_slice = reading ? device.slice : host.slice;
-    return submit_box(call, &box, buffer, NULL);
+    return fake_submit_box(call, &box, buffer, NULL);
 }
 
 FAKE_API cl_int CL_API_CALL fake_clEnqueueReadBufferRect(
@@ -269,224 +245,30 @@ FAKE_API cl_int CL_API_CALL fake_clEnqueueCopyBufferRect(cl_command_queue queue,
 {
     struct call call = CALL("CopyBufferRect", CL_COMMAND_COPY_BUFFER_RECT, CL_FALSE);
     struct rect source, target;
-    cl_int code = begin(&call);
+    cl_int code = fake_begin(&call);
 
-    if (code || (code = check_mem(&call, from, false)) || (code = check_mem(&call, to, false)))
+    if (code || (code = fake_check_mem(&call, from, false)) || (code = fake_check_mem(&call, to, false)))
         return code;
-    if (!from_origin || !to_origin || empty_region(region) ||
+    if (!from_origin || !to_origin || fake_empty_region(region) ||
         !rect_make(&source, from_origin, region, from_row, from_slice) ||
         !rect_make(&target, to_origin, region, to_row, to_slice) || source.last > from->size ||
         target.last > to->size)
         return CL_INVALID_VALUE;
     if (from == to && source.row != target.row && source.slice != target.slice)
         return CL_INVALID_VALUE;
-    return copy_box(&call,
-                    &(struct box){to->bytes + target.offset,
-                                  from->bytes + source.offset,
-                                  target.row,
-                                  target.slice,
-                                  source.row,
-                                  source.slice,
-                                  region[0],
-                                  region[1],
-                                  region[2],
-                                  {0},
-                                  0},
-                    from, to);
-}
-
-static size_t image_offset(cl_mem image, const size_t origin[3])
-{
-    return origin[0] * image->element + origin[1] * image->row_pitch + origin[2] * image->slice_pitch;
-}
-
-static bool outside_image(cl_mem image, const size_t *origin, const size_t *region)
-{
-    return !origin || empty_region(region) || origin[0] + region[0] > image->desc.image_width ||
-           origin[1] + region[1] > image->desc.image_height ||
-           origin[2] + region[2] > image->desc.image_depth;
-}
-
-/*
- * As strict as OpenCL allows: a slice pitch only where there are slices, and none that lets them
- * overlap.
- */
-static bool bad_pitches(cl_mem image, const size_t *region, size_t row, size_t slice)
-{
-    size_t width = region[0] * image->element;
-
-    if ((row && row < width) ||
-        (slice && (image->type == CL_MEM_OBJECT_IMAGE1D || image->type == CL_MEM_OBJECT_IMAGE2D)))
-        return true;
-    row = row ? row : width;
-    return slice && slice < (image->type == CL_MEM_OBJECT_IMAGE1D_ARRAY ? row : row * region[1]);
-}
-
-static cl_int transfer_image(const struct call *call, cl_mem image, bool reading, const size_t *origin,
-                             const size_t *region, size_t row, size_t slice, void *ptr)
-{
-    struct box box = {0};
-    cl_int code = begin(call);
-    unsigned char *device;
-
-    if (code || (code = check_mem(call, image, true)))
-        return code;
-    if (!ptr || outside_image(image, origin, region) || bad_pitches(image, region, row, slice))
-        return CL_INVALID_VALUE;
-    if (forbidden(image, reading))
-        return CL_INVALID_OPERATION;
-    box.bytes = region[0] * image->element;
-    box.rows = region[1];
-    box.slices = region[2];
-    row = row ? row : box.bytes;
-    if (slice && image->type == CL_MEM_OBJECT_IMAGE1D_ARRAY) /* each row is a slice */
-        row = slice;
-    slice = slice ? slice : row * region[1];
-    device = image->bytes + image_offset(image, origin);
-    box.to = reading ? ptr : device;
-    box.from = reading ? device : ptr;
-    box.to_row = reading ? row : image->row_pitch;
-    box.to_slice = reading ? slice : image->slice_pitch;
-    box.from_row = reading ? image->row_pitch : row;
-    box.from_slice = reading ? image->slice_pitch : slice;
-    return submit_box(call, &box, image, NULL);
-}
-
-FAKE_API cl_int CL_API_CALL fake_clEnqueueReadImage(cl_command_queue queue, cl_mem image, cl_bool blocking,
-                                                    const size_t *origin, const size_t *region, size_t row,
-                                                    size_t slice, void *ptr, cl_uint n_waits,
-                                                    const cl_event *waits, cl_event *ret_event)
-{
-    struct call call = CALL("ReadImage", CL_COMMAND_READ_IMAGE, blocking);
-
-    return transfer_image(&call, image, true, origin, region, row, slice, ptr);
-}
-
-FAKE_API cl_int CL_API_CALL fake_clEnqueueWriteImage(cl_command_queue queue, cl_mem image, cl_bool blocking,
-                                                     const size_t *origin, const size_t *region, size_t row,
-                                                     size_t slice, const void *ptr, cl_uint n_waits,
-                                                     const cl_event *waits, cl_event *ret_event)
-{
-    struct call call = CALL("WriteImage", CL_COMMAND_WRITE_IMAGE, blocking);
-
-    return transfer_image(&call, image, false, origin, region, row, slice, (void *)(uintptr_t)ptr);
-}
-
-FAKE_API cl_int CL_API_CALL fake_clEnqueueCopyImage(cl_command_queue queue, cl_mem from, cl_mem to,
-                                                    const size_t *from_origin, const size_t *to_origin,
-                                                    const size_t *region, cl_uint n_waits,
-                                                    const cl_event *waits, cl_event *ret_event)
-{
-    struct call call = CALL("CopyImage", CL_COMMAND_COPY_IMAGE, CL_FALSE);
-    cl_int code = begin(&call);
-
-    if (code || (code = check_mem(&call, from, true)) || (code = check_mem(&call, to, true)))
-        return code;
-    if (from->element != to->element)
-        return CL_IMAGE_FORMAT_MISMATCH;
-    if (outside_image(from, from_origin, region) || outside_image(to, to_origin, region))
-        return CL_INVALID_VALUE;
-    return copy_box(&call,
-                    &(struct box){to->bytes + image_offset(to, to_origin),
-                                  from->bytes + image_offset(from, from_origin),
-                                  to->row_pitch,
-                                  to->slice_pitch,
-                                  from->row_pitch,
-                                  from->slice_pitch,
-                                  region[0] * from->element,
-                                  region[1],
-                                  region[2],
-                                  {0},
-                                  0},
-                    from, to);
-}
-
-FAKE_API cl_int CL_API_CALL fake_clEnqueueCopyImageToBuffer(cl_command_queue queue, cl_mem from, cl_mem to,
-                                                            const size_t *origin, const size_t *region,
-                                                            size_t offset, cl_uint n_waits,
-                                                            const cl_event *waits, cl_event *ret_event)
-{
-    struct call call = CALL("CopyImageToBuffer", CL_COMMAND_COPY_IMAGE_TO_BUFFER, CL_FALSE);
-    cl_int code = begin(&call);
-    size_t row;
-
-    if (code || (code = check_mem(&call, from, true)) || (code = check_mem(&call, to, false)))
-        return code;
-    if (outside_image(from, origin, region) ||
-        outside(to, offset, region[0] * region[1] * region[2] * from->element))
-        return CL_INVALID_VALUE;
-    row = region[0] * from->element;
-    return submit_box(&call,
-                      &(struct box){to->bytes + offset,
-                                    from->bytes + image_offset(from, origin),
-                                    row,
-                                    row * region[1],
-                                    from->row_pitch,
-                                    from->slice_pitch,
-                                    row,
-                                    region[1],
-                                    region[2],
-                                    {0},
-                                    0},
-                      from, to);
-}
-
-FAKE_API cl_int CL_API_CALL fake_clEnqueueCopyBufferToImage(cl_command_queue queue, cl_mem from, cl_mem to,
-                                                            size_t offset, const size_t *origin,
-                                                            const size_t *region, cl_uint n_waits,
-                                                            const cl_event *waits, cl_event *ret_event)
-{
-    struct call call = CALL("CopyBufferToImage", CL_COMMAND_COPY_BUFFER_TO_IMAGE, CL_FALSE);
-    cl_int code = begin(&call);
-    size_t row;
-
-    if (code || (code = check_mem(&call, from, false)) || (code = check_mem(&call, to, true)))
-        return code;
-    if (outside_image(to, origin, region) ||
-        outside(from, offset, region[0] * region[1] * region[2] * to->element))
-        return CL_INVALID_VALUE;
-    row = region[0] * to->element;
-    return submit_box(&call,
-                      &(struct box){to->bytes + image_offset(to, origin),
-                                    from->bytes + offset,
-                                    to->row_pitch,
-                                    to->slice_pitch,
-                                    row,
-                                    row * region[1],
-                                    row,
-                                    region[1],
-                                    region[2],
-                                    {0},
-                                    0},
-                      from, to);
-}
-
-FAKE_API cl_int CL_API_CALL fake_clEnqueueFillImage(cl_command_queue queue, cl_mem image, const void *color,
-                                                    const size_t *origin, const size_t *region,
-                                                    cl_uint n_waits, const cl_event *waits,
-                                                    cl_event *ret_event)
-{
-    struct call call = CALL("FillImage", CL_COMMAND_FILL_IMAGE, CL_FALSE);
-    struct box box = {0};
-    cl_int code = begin(&call);
-
-    if (code || (code = check_mem(&call, image, true)))
-        return code;
-    if (!color || outside_image(image, origin, region))
-        return CL_INVALID_VALUE;
-    box.pattern_size = image->element;
-    if (image->format.image_channel_data_type == CL_UNSIGNED_INT8)
-        for (int i = 0; i < 4; i++)
-            box.pattern[i] = (unsigned char)((const cl_uint *)color)[i];
-    else
-        memcpy(box.pattern, color, image->element);
-    box.to = image->bytes + image_offset(image, origin);
-    box.to_row = image->row_pitch;
-    box.to_slice = image->slice_pitch;
-    box.bytes = region[0] * image->element;
-    box.rows = region[1];
-    box.slices = region[2];
-    return submit_box(&call, &box, image, NULL);
+    return fake_copy_box(&call,
+                         &(struct box){to->bytes + target.offset,
+                                       from->bytes + source.offset,
+                                       target.row,
+                                       target.slice,
+                                       source.row,
+                                       source.slice,
+                                       region[0],
+                                       region[1],
+                                       region[2],
+                                       {0},
+                                       0},
+                         from, to);
 }
 
 FAKE_API cl_int CL_API_CALL fake_clEnqueueSVMMemcpy(cl_command_queue queue, cl_bool blocking, void *to,
@@ -494,14 +276,14 @@ FAKE_API cl_int CL_API_CALL fake_clEnqueueSVMMemcpy(cl_command_queue queue, cl_b
                                                     const cl_event *waits, cl_event *ret_event)
 {
     struct call call = CALL("SVMMemcpy", CL_COMMAND_SVM_MEMCPY, blocking);
-    cl_int code = begin(&call);
+    cl_int code = fake_begin(&call);
 
     if (code)
         return code;
     if (!to || !from)
         return CL_INVALID_VALUE;
-    return copy_box(&call, &(struct box){.to = to, .from = from, .bytes = size, .rows = 1, .slices = 1}, NULL,
-                    NULL);
+    return fake_copy_box(&call, &(struct box){.to = to, .from = from, .bytes = size, .rows = 1, .slices = 1},
+                         NULL, NULL);
 }
 
 FAKE_API cl_int CL_API_CALL fake_clEnqueueSVMMemFill(cl_command_queue queue, void *to, const void *pattern,
@@ -510,7 +292,7 @@ FAKE_API cl_int CL_API_CALL fake_clEnqueueSVMMemFill(cl_command_queue queue, voi
 {
     struct call call = CALL("SVMMemFill", CL_COMMAND_SVM_MEMFILL, CL_FALSE);
     struct box box = {.to = to, .bytes = size, .rows = 1, .slices = 1, .pattern_size = pattern_size};
-    cl_int code = begin(&call);
+    cl_int code = fake_begin(&call);
 
     if (code)
         return code;
@@ -518,5 +300,5 @@ FAKE_API cl_int CL_API_CALL fake_clEnqueueSVMMemFill(cl_command_queue queue, voi
         size % pattern_size || (uintptr_t)to % pattern_size)
         return CL_INVALID_VALUE;
     memcpy(box.pattern, pattern, pattern_size);
-    return submit_box(&call, &box, NULL, NULL);
+    return fake_submit_box(&call, &box, NULL, NULL);
 }

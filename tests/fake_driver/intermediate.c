@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "spirv/module.h"
+#include "spirv/spirv_module.h"
 
 static void declare_argument(const struct spirv_module *module, uint32_t type_id, size_t number, FILE *out)
 {

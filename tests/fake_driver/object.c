@@ -101,10 +101,34 @@ static cl_int answer_versions(size_t room, void *ret_value, size_t *ret_size)
     return fake_answer(list, sizeof list, room, ret_value, ret_size);
 }
 
+/* What a query answers in words; NULL: no such query. */
+static const char *device_text(cl_device_id device, cl_device_info name)
+{
+    switch (name) {
+    case CL_DEVICE_NAME:
+        return device == fake_devices ? "fake 0" : "fake 1";
+    case CL_DEVICE_VENDOR:
+        return "Baton";
+    case CL_DRIVER_VERSION:
+        return "1";
+    case CL_DEVICE_PROFILE:
+        return "FULL_PROFILE";
+    case CL_DEVICE_VERSION:
+        return fake_script_old() ? "OpenCL 1.2 fake" : "OpenCL 3.0 fake";
+    case CL_DEVICE_OPENCL_C_VERSION:
+        return "OpenCL C 1.2 fake";
+    case CL_DEVICE_EXTENSIONS:
+        return "cl_khr_byte_addressable_store cl_khr_command_buffer cl_khr_semaphore cl_khr_fp64";
+    default:
+        return NULL;
+    }
+}
+
 FAKE_API cl_int CL_API_CALL fake_clGetDeviceInfo(cl_device_id device, cl_device_info name, size_t room,
                                                  void *ret_value, size_t *ret_size)
 {
     static const size_t sizes[3] = {1024, 1024, 64};
+    const char *text = device_text(device, name);
 
     if (!fake_is(device, FAKE_DEVICE))
         return CL_INVALID_DEVICE;
@@ -152,26 +176,10 @@ FAKE_API cl_int CL_API_CALL fake_clGetDeviceInfo(cl_device_id device, cl_device_
         FAKE_ANSWER(cl_uint, 1);
     case CL_DEVICE_ADDRESS_BITS:
         FAKE_ANSWER(cl_uint, 64);
-    case CL_DEVICE_NAME:
-        return answer_text(device == fake_devices ? "fake 0" : "fake 1", room, ret_value, ret_size);
-    case CL_DEVICE_VENDOR:
-        return answer_text("Baton", room, ret_value, ret_size);
-    case CL_DRIVER_VERSION:
-        return answer_text("1", room, ret_value, ret_size);
-    case CL_DEVICE_PROFILE:
-        return answer_text("FULL_PROFILE", room, ret_value, ret_size);
-    case CL_DEVICE_VERSION:
-        return answer_text(fake_script_old() ? "OpenCL 1.2 fake" : "OpenCL 3.0 fake", room, ret_value,
-                           ret_size);
-    case CL_DEVICE_OPENCL_C_VERSION:
-        return answer_text("OpenCL C 1.2 fake", room, ret_value, ret_size);
-    case CL_DEVICE_EXTENSIONS:
-        return answer_text("cl_khr_byte_addressable_store cl_khr_command_buffer cl_khr_semaphore cl_khr_fp64",
-                           room, ret_value, ret_size);
     case CL_DEVICE_EXTENSIONS_WITH_VERSION:
         return fake_script_buffers() ? answer_versions(room, ret_value, ret_size) : CL_INVALID_VALUE;
     default:
-        return CL_INVALID_VALUE;
+        return text ? answer_text(text, room, ret_value, ret_size) : CL_INVALID_VALUE;
     }
 }
 
@@ -392,152 +400,4 @@ FAKE_API cl_int CL_API_CALL fake_clGetSamplerInfo(cl_sampler sampler, cl_sampler
     default:
         return CL_INVALID_VALUE;
     }
-}
-
-void fake_event_release(cl_event event)
-{
-    if (atomic_fetch_sub(&event->object.refs, 1) != 1)
-        return;
-    event->object.kind = 0;
-    while (event->callbacks) {
-        struct fake_callback *next = event->callbacks->next;
-        free(event->callbacks);
-        event->callbacks = next;
-    }
-    if (event->queue)
-        fake_queue_release(event->queue);
-    fake_context_release(event->context);
-    free(event);
-}
-
-FAKE_API cl_event CL_API_CALL fake_clCreateUserEvent(cl_context context, cl_int *ret_code)
-{
-    cl_event event = NULL;
-    cl_int code = fake_is(context, FAKE_CONTEXT) ? fake_script_fail("CreateUserEvent") : CL_INVALID_CONTEXT;
-
-    if (code == CL_SUCCESS) {
-        event = calloc(1, sizeof *event);
-        fake_object_init(&event->object, FAKE_EVENT);
-        event->context = context;
-        event->type = CL_COMMAND_USER;
-        event->status = CL_SUBMITTED;
-        atomic_fetch_add(&context->object.refs, 1);
-    }
-    if (ret_code)
-        *ret_code = code;
-    return event;
-}
-
-FAKE_API cl_int CL_API_CALL fake_clSetUserEventStatus(cl_event event, cl_int status)
-{
-    bool was_set;
-
-    if (!fake_is(event, FAKE_EVENT) || event->type != CL_COMMAND_USER)
-        return CL_INVALID_EVENT;
-    if (status > 0)
-        return CL_INVALID_VALUE;
-    pthread_mutex_lock(&fake_lock);
-    was_set = event->status <= CL_COMPLETE;
-    pthread_mutex_unlock(&fake_lock);
-    if (was_set)
-        return CL_INVALID_OPERATION;
-    fake_event_set(event, status);
-    return CL_SUCCESS;
-}
-
-FAKE_API cl_int CL_API_CALL fake_clSetEventCallback(cl_event event, cl_int at,
-                                                    void(CL_CALLBACK *run)(cl_event, cl_int, void *),
-                                                    void *data)
-{
-    struct fake_callback *callback, **tail;
-    cl_int status;
-
-    if (!fake_is(event, FAKE_EVENT))
-        return CL_INVALID_EVENT;
-    if (!run || (at != CL_SUBMITTED && at != CL_RUNNING && at != CL_COMPLETE))
-        return CL_INVALID_VALUE;
-    pthread_mutex_lock(&fake_lock);
-    status = event->status;
-    if (status > at) {
-        callback = calloc(1, sizeof *callback);
-        callback->at = at;
-        callback->run = run;
-        callback->data = data;
-        for (tail = &event->callbacks; *tail; tail = &(*tail)->next)
-            ;
-        *tail = callback;
-        pthread_mutex_unlock(&fake_lock);
-        return CL_SUCCESS;
-    }
-    pthread_mutex_unlock(&fake_lock);
-    run(event, status < 0 ? status : at, data);
-    return CL_SUCCESS;
-}
-
-FAKE_API cl_int CL_API_CALL fake_clWaitForEvents(cl_uint n, const cl_event *events)
-{
-    cl_int code = CL_SUCCESS;
-
-    if (n == 0 || !events)
-        return CL_INVALID_VALUE;
-    for (cl_uint i = 0; i < n; i++)
-        if (!fake_is(events[i], FAKE_EVENT))
-            return CL_INVALID_EVENT;
-    for (cl_uint i = 0; i < n; i++)
-        if (events[i]->context != events[0]->context)
-            return CL_INVALID_CONTEXT;
-    pthread_mutex_lock(&fake_lock);
-    for (cl_uint i = 0; i < n; i++) {
-        while (events[i]->status > CL_COMPLETE)
-            pthread_cond_wait(&fake_changed, &fake_lock);
-        if (events[i]->status < 0)
-            code = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
-    }
-    pthread_mutex_unlock(&fake_lock);
-    return code;
-}
-
-FAKE_API cl_int CL_API_CALL fake_clGetEventInfo(cl_event event, cl_event_info name, size_t room,
-                                                void *ret_value, size_t *ret_size)
-{
-    cl_int status;
-
-    if (!fake_is(event, FAKE_EVENT))
-        return CL_INVALID_EVENT;
-    switch (name) {
-    case CL_EVENT_COMMAND_QUEUE:
-        FAKE_ANSWER(cl_command_queue, event->queue);
-    case CL_EVENT_COMMAND_TYPE:
-        FAKE_ANSWER(cl_command_type, event->type);
-    case CL_EVENT_CONTEXT:
-        FAKE_ANSWER(cl_context, event->context);
-    case CL_EVENT_REFERENCE_COUNT:
-        FAKE_ANSWER(cl_uint, atomic_load(&event->object.refs));
-    case CL_EVENT_COMMAND_EXECUTION_STATUS:
-        pthread_mutex_lock(&fake_lock);
-        status = event->status;
-        pthread_mutex_unlock(&fake_lock);
-        FAKE_ANSWER(cl_int, status);
-    default:
-        return CL_INVALID_VALUE;
-    }
-}
-
-FAKE_API cl_int CL_API_CALL fake_clGetEventProfilingInfo(cl_event event, cl_profiling_info name, size_t room,
-                                                         void *ret_value, size_t *ret_size)
-{
-    bool complete;
-
-    if (!fake_is(event, FAKE_EVENT))
-        return CL_INVALID_EVENT;
-    pthread_mutex_lock(&fake_lock);
-    complete = event->status == CL_COMPLETE;
-    pthread_mutex_unlock(&fake_lock);
-    if (!event->queue || !(event->queue->properties & CL_QUEUE_PROFILING_ENABLE) || !complete)
-        return CL_PROFILING_INFO_NOT_AVAILABLE;
-    if (name < CL_PROFILING_COMMAND_QUEUED || name > CL_PROFILING_COMMAND_COMPLETE)
-        return CL_INVALID_VALUE;
-    if (name == CL_PROFILING_COMMAND_COMPLETE)
-        name = CL_PROFILING_COMMAND_END;
-    FAKE_ANSWER(cl_ulong, event->times[name - CL_PROFILING_COMMAND_QUEUED]);
 }

@@ -9,9 +9,12 @@
  * SEGMENTS: cNUMBER CPU work in microseconds, kNUMBER a kernel of so many work-groups, iNUMBER a
  * copy in of so many bytes, oNUMBER a copy out, g the job needs no GPU any more; separated by
  * commas. sNUMBER in front: so many bytes stay on the GPU from job to job, and every kernel changes
- * them; at the end they are compared with a computation on the host. Without it nothing stays
- * there. Waits until the file GO is there, then starts with the next full second. Prints `JOBS
- * MAX_RESPONSE_NS` at the end, and stays connected until GO is gone.
+ * them; at the end they are compared with a computation on the host. bNUMBER behind it: they are in
+ * so many buffers, and the kernels of a job take them in turn. Without state nothing stays there.
+ *
+ * Waits until the file GO is there, then starts with the next full second. Prints `JOBS
+ * MAX_RESPONSE_NS` at the end, and stays connected until GO is gone. SECTION_JOBS names a file for
+ * the release and the end of every job, in nanoseconds.
  */
 #include <CL/cl.h>
 #include <dlfcn.h>
@@ -29,10 +32,13 @@
 
 static cl_command_queue queue;
 static cl_kernel kernel;
-static cl_mem buffer, state;
+#define BUFFERS 4u
+
+static cl_mem buffer, state[BUFFERS];
 static cl_uint bytes[1 << 16];
 static cl_uint known[1 << 16]; /* what the state must be */
-static size_t state_words;
+static size_t state_words;     /* of one buffer */
+static unsigned n_states, next_state;
 static void (*virtual_work)(int64_t ns);
 
 static void must(cl_int code, const char *what)
@@ -73,8 +79,14 @@ static void launch(size_t groups)
 {
     size_t global = groups * LOCAL, local = LOCAL;
 
-    for (size_t i = 0; state && i < global; i++)
-        known[i] = known[i] * 3 + 1;
+    if (n_states) {
+        cl_uint *its = known + next_state * state_words;
+
+        for (size_t i = 0; i < global; i++)
+            its[i] = its[i] * 3 + 1;
+        must(clSetKernelArg(kernel, 0, sizeof state[0], &state[next_state]), "argument");
+        next_state = (next_state + 1) % n_states;
+    }
     must(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, &local, 0, NULL, NULL), "launch");
     must(clFinish(queue), "finish");
 }
@@ -84,11 +96,14 @@ static void set_up_state(cl_context context)
     cl_uint factor = 3;
     cl_int code;
 
-    state = clCreateBuffer(context, CL_MEM_READ_WRITE, state_words * sizeof *known, NULL, &code);
-    must(code, "state");
-    must(clEnqueueWriteBuffer(queue, state, CL_TRUE, 0, state_words * sizeof *known, known, 0, NULL, NULL),
-         "first state");
-    must(clSetKernelArg(kernel, 0, sizeof state, &state), "argument");
+    for (unsigned i = 0; i < n_states; i++) {
+        size_t size = state_words * sizeof *known;
+
+        state[i] = clCreateBuffer(context, CL_MEM_READ_WRITE, size, NULL, &code);
+        must(code, "state");
+        must(clEnqueueWriteBuffer(queue, state[i], CL_TRUE, 0, size, known + i * state_words, 0, NULL, NULL),
+             "first state");
+    }
     must(clSetKernelArg(kernel, 1, sizeof factor, &factor), "argument");
 }
 
@@ -96,11 +111,11 @@ static void check_state(void)
 {
     static cl_uint found[1 << 16];
 
-    if (!state)
-        return;
-    must(clEnqueueReadBuffer(queue, state, CL_TRUE, 0, state_words * sizeof *known, found, 0, NULL, NULL),
-         "last state");
-    if (memcmp(found, known, state_words * sizeof *known) == 0)
+    for (unsigned i = 0; i < n_states; i++)
+        must(clEnqueueReadBuffer(queue, state[i], CL_TRUE, 0, state_words * sizeof *known,
+                                 found + i * state_words, 0, NULL, NULL),
+             "last state");
+    if (memcmp(found, known, n_states * state_words * sizeof *known) == 0)
         return;
     (void)fprintf(stderr, "the state is not what the jobs computed\n");
     exit(3);
@@ -111,7 +126,7 @@ static void set_up(void)
     const char *texts[] = {"kernel void empty(void) { }\n",
                            "kernel void scale(global uint *a, uint factor) "
                            "{ a[get_global_id(0)] = a[get_global_id(0)] * factor + 1; }\n"};
-    const char *text = texts[state_words != 0];
+    const char *text = texts[n_states != 0];
     cl_platform_id platform;
     cl_device_id device;
     cl_context context;
@@ -127,11 +142,11 @@ static void set_up(void)
     program = clCreateProgramWithSource(context, 1, &text, NULL, &code);
     must(code, "program");
     must(clBuildProgram(program, 1, &device, "", NULL, NULL), "build");
-    kernel = clCreateKernel(program, state_words ? "scale" : "empty", &code);
+    kernel = clCreateKernel(program, n_states ? "scale" : "empty", &code);
     must(code, "kernel");
     buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, sizeof bytes, NULL, &code);
     must(code, "buffer");
-    if (state_words)
+    if (n_states)
         set_up_state(context);
 }
 
@@ -169,19 +184,38 @@ static void run_segments(const char *segments)
     }
 }
 
+/* Release and end of every job, for the file that SECTION_JOBS names. */
+static void write_jobs(const int64_t *jobs, unsigned n)
+{
+    const char *path = getenv("SECTION_JOBS");
+    FILE *out = path ? fopen(path, "w") : NULL;
+
+    for (unsigned i = 0; out && i < n; i++)
+        (void)fprintf(out, "%lld %lld\n", (long long)jobs[2 * i], (long long)jobs[2 * i + 1]);
+    if (out && fclose(out) != 0)
+        exit(2);
+}
+
 int main(int argc, char **argv)
 {
     int64_t period = argc == 6 ? strtoll(argv[1], NULL, 10) * 1000 : 0;
     int64_t release_at, most = 0;
+    int64_t *times;
     unsigned jobs = argc == 6 ? (unsigned)strtoul(argv[2], NULL, 10) : 0;
 
-    if (!jobs)
+    times = jobs ? calloc(jobs, 2 * sizeof *times) : NULL;
+    if (!times)
         return 2;
     *(void **)&virtual_work = dlsym(RTLD_DEFAULT, "virtual_clock_work");
-    if (argv[5][0] == 's')
-        state_words = strtoul(argv[5] + 1, NULL, 10) / sizeof *known;
-    if (state_words > sizeof known / sizeof *known)
-        return 2;
+    if (argv[5][0] == 's') {
+        char *rest;
+
+        state_words = strtoul(argv[5] + 1, &rest, 10) / sizeof *known;
+        n_states = rest[0] == ',' && rest[1] == 'b' ? (unsigned)strtoul(rest + 2, NULL, 10) : 1;
+        if (!n_states || n_states > BUFFERS || state_words > sizeof known / sizeof *known)
+            return 2;
+        state_words /= n_states;
+    }
     set_up();
     run_segments(argv[5]); /* what is made once is made now */
     (void)printf("ready\n");
@@ -197,8 +231,12 @@ int main(int argc, char **argv)
         run_segments(argv[5]);
         (void)baton_job_end(); /* saves state, too */
         response = now_of(CLOCK_MONOTONIC) - release_at;
+        times[2 * i] = release_at;
+        times[2 * i + 1] = release_at + response;
         most = response > most ? response : most;
     }
+    write_jobs(times, jobs);
+    free(times);
     (void)printf("%u %lld\n", jobs, (long long)most);
     (void)fflush(stdout);
     while (access(argv[4], F_OK) == 0)

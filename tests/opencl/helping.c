@@ -446,7 +446,8 @@ START_TEST(a_program_can_end_while_its_thread_helps)
     pthread_t thread;
 
     open_device();
-    pthread_create(&thread, NULL, wait_long, NULL);
+    ck_assert_int_eq(pthread_create(&thread, NULL, wait_long, NULL), 0);
+    pthread_detach(thread);
     while (!waiting)
         sched_yield();
     wait_until_it_sleeps(waiting);

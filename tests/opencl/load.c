@@ -36,89 +36,142 @@ static cl_int how_it_ended(cl_event *event)
     return status;
 }
 
-int main(int argc, char **argv)
-{
-    const char *source = "kernel void scale(global int *a, int factor)\n"
-                         "{ size_t i = get_global_id(0); a[i] = a[i] * factor + 1; }\n";
-    double seconds = argc > 1 ? strtod(argv[1], NULL) : 1, pause = argc > 3 ? strtod(argv[3], NULL) : 0,
-           max = 0, from = argc > 6 ? strtod(argv[6], NULL) : 0, end;
-    cl_int most = argc > 1 && strchr(argv[1], 'x') ? (cl_int)seconds : 0; /* launches; 0: as the time says */
-    size_t global = (argc > 2 ? strtoul(argv[2], NULL, 10) : 1) * LOCAL, local = LOCAL;
-    static cl_int values[1 << 16];
-    cl_int factor = 1, code = CL_SUCCESS, n = 0, counted = 0, wrong = 0;
-    size_t depth = argc > 4 ? strtoul(argv[4], NULL, 10) : 1;
-    unsigned long copies = argc > 5 ? strtoul(argv[5], NULL, 10) : 0;
-    static cl_event ring[64];
-    cl_platform_id platform;
-    cl_device_id device;
+static cl_int values[1 << 16];
+static cl_event ring[64];
+
+/* What the command line says. */
+struct wish {
+    double seconds, pause, from; /* pause in ms; from: an instant in ms, 0: now */
+    cl_int most;                 /* launches; 0: as the time says */
+    size_t global, depth;
+    unsigned long copies;
+};
+
+struct stage {
     cl_context context;
     cl_command_queue queue;
     cl_program program;
     cl_kernel kernel;
     cl_mem mem;
+};
 
-    if (depth < 1 || depth > 64 || global > sizeof values / sizeof values[0] ||
-        clGetPlatformIDs(1, &platform, NULL) ||
-        clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL))
-        return 3;
-    context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
-    queue = clCreateCommandQueueWithProperties(context, device, NULL, &code);
-    program = clCreateProgramWithSource(context, 1, &source, NULL, &code);
-    if (code || clBuildProgram(program, 0, NULL, "", NULL, NULL))
-        return 3;
-    kernel = clCreateKernel(program, "scale", &code);
-    mem = clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, global * sizeof *values, values,
-                         &code);
-    clSetKernelArg(kernel, 0, sizeof mem, &mem);
-    clSetKernelArg(kernel, 1, sizeof factor, &factor);
-    if (copies == 3)
-        code |= clEnqueueWriteBuffer(queue, mem, CL_TRUE, 0, global * sizeof *values, values, 0, NULL, NULL);
-    for (end = (from > 0 ? from : now_ms()) + seconds * 1e3; most ? n < most : now_ms() < end; n++) {
-        double begin = now_ms(), length;
-        cl_event *oldest = &ring[(size_t)n % depth];
-        if (copies == 2) {
-            code |=
-                clEnqueueWriteBuffer(queue, mem, CL_FALSE, 0, global * sizeof *values, values, 0, NULL, NULL);
-            code |= clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, &local, 0, NULL, NULL);
-            code |=
-                clEnqueueReadBuffer(queue, mem, CL_TRUE, 0, global * sizeof *values, values, 0, NULL, NULL);
-        } else if (depth == 1) {
-            code |= clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, &local, 0, NULL, oldest);
-            code |= clFinish(queue);
-            code |= how_it_ended(oldest);
-        } else {
-            if (*oldest) {
-                code |= clWaitForEvents(1, oldest);
-                code |= clReleaseEvent(*oldest);
-            }
-            code |= clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, &local, 0, NULL, oldest);
-            code |= clFlush(queue);
+static struct wish parse(int argc, char **argv)
+{
+    return (struct wish){.seconds = argc > 1 ? strtod(argv[1], NULL) : 1,
+                         .most = argc > 1 && strchr(argv[1], 'x') ? (cl_int)strtod(argv[1], NULL) : 0,
+                         .global = (argc > 2 ? strtoul(argv[2], NULL, 10) : 1) * LOCAL,
+                         .pause = argc > 3 ? strtod(argv[3], NULL) : 0,
+                         .depth = argc > 4 ? strtoul(argv[4], NULL, 10) : 1,
+                         .copies = argc > 5 ? strtoul(argv[5], NULL, 10) : 0,
+                         .from = argc > 6 ? strtod(argv[6], NULL) : 0};
+}
+
+/* 0, or what OpenCL answers. */
+static cl_int open_stage(const struct wish *wish, struct stage *stage)
+{
+    const char *source = "kernel void scale(global int *a, int factor)\n"
+                         "{ size_t i = get_global_id(0); a[i] = a[i] * factor + 1; }\n";
+    cl_int factor = 1, code;
+    cl_platform_id platform;
+    cl_device_id device;
+
+    if ((code = clGetPlatformIDs(1, &platform, NULL)) ||
+        (code = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL)))
+        return code;
+    stage->context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
+    stage->queue = clCreateCommandQueueWithProperties(stage->context, device, NULL, &code);
+    stage->program = clCreateProgramWithSource(stage->context, 1, &source, NULL, &code);
+    if (code || (code = clBuildProgram(stage->program, 0, NULL, "", NULL, NULL)))
+        return code;
+    stage->kernel = clCreateKernel(stage->program, "scale", &code);
+    stage->mem = clCreateBuffer(stage->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+                                wish->global * sizeof *values, values, &code);
+    clSetKernelArg(stage->kernel, 0, sizeof stage->mem, &stage->mem);
+    clSetKernelArg(stage->kernel, 1, sizeof factor, &factor);
+    return code;
+}
+
+static cl_int read_values(const struct wish *wish, const struct stage *stage)
+{
+    return clEnqueueReadBuffer(stage->queue, stage->mem, CL_TRUE, 0, wish->global * sizeof *values, values, 0,
+                               NULL, NULL);
+}
+
+static cl_int write_values(const struct wish *wish, const struct stage *stage, cl_bool blocking)
+{
+    return clEnqueueWriteBuffer(stage->queue, stage->mem, blocking, 0, wish->global * sizeof *values, values,
+                                0, NULL, NULL);
+}
+
+static cl_int launch(const struct wish *wish, const struct stage *stage, cl_event *ret_event)
+{
+    size_t local = LOCAL;
+
+    return clEnqueueNDRangeKernel(stage->queue, stage->kernel, 1, NULL, &wish->global, &local, 0, NULL,
+                                  ret_event);
+}
+
+/* One launch with its copies; the answers of all calls. */
+static cl_int turn(const struct wish *wish, const struct stage *stage, cl_event *oldest)
+{
+    cl_int code = CL_SUCCESS;
+
+    if (wish->copies == 2) {
+        code |= write_values(wish, stage, CL_FALSE);
+        code |= launch(wish, stage, NULL);
+        code |= read_values(wish, stage);
+    } else if (wish->depth == 1) {
+        code |= launch(wish, stage, oldest);
+        code |= clFinish(stage->queue);
+        code |= how_it_ended(oldest);
+    } else {
+        if (*oldest) {
+            code |= clWaitForEvents(1, oldest);
+            code |= clReleaseEvent(*oldest);
         }
-        if (copies == 1) {
-            code |=
-                clEnqueueReadBuffer(queue, mem, CL_TRUE, 0, global * sizeof *values, values, 0, NULL, NULL);
-            code |=
-                clEnqueueWriteBuffer(queue, mem, CL_TRUE, 0, global * sizeof *values, values, 0, NULL, NULL);
-        }
-        length = now_ms() - begin;
-        counted += begin + length >= from && begin + length < end;
-        max = n > 0 && length > max ? length : max; /* the first one waits for the rewriting */
-        if (pause > 0)
-            nanosleep(&(struct timespec){0, (long)(pause * 1e6)}, NULL);
+        code |= launch(wish, stage, oldest);
+        code |= clFlush(stage->queue);
     }
-    code |= clEnqueueReadBuffer(queue, mem, CL_TRUE, 0, global * sizeof *values, values, 0, NULL, NULL);
-    for (size_t i = 0; depth > 1 && i < depth; i++)
+    if (wish->copies == 1) {
+        code |= read_values(wish, stage);
+        code |= write_values(wish, stage, CL_TRUE);
+    }
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    const struct wish wish = parse(argc, argv);
+    double max = 0, end;
+    cl_int code, n = 0, counted = 0, wrong = 0;
+    struct stage stage;
+
+    if (wish.depth < 1 || wish.depth > 64 || wish.global > sizeof values / sizeof values[0] ||
+        open_stage(&wish, &stage))
+        return 3;
+    code = wish.copies == 3 ? write_values(&wish, &stage, CL_TRUE) : CL_SUCCESS;
+    end = (wish.from > 0 ? wish.from : now_ms()) + wish.seconds * 1e3;
+    for (; wish.most ? n < wish.most : now_ms() < end; n++) {
+        double begin = now_ms(), length;
+
+        code |= turn(&wish, &stage, &ring[(size_t)n % wish.depth]);
+        length = now_ms() - begin;
+        counted += begin + length >= wish.from && begin + length < end;
+        max = n > 0 && length > max ? length : max; /* the first one waits for the rewriting */
+        if (wish.pause > 0)
+            nanosleep(&(struct timespec){0, (long)(wish.pause * 1e6)}, NULL);
+    }
+    code |= read_values(&wish, &stage);
+    for (size_t i = 0; wish.depth > 1 && i < wish.depth; i++)
         if (ring[i])
             code |= clReleaseEvent(ring[i]);
-    for (size_t i = 0; i < global; i++)
+    for (size_t i = 0; i < wish.global; i++)
         wrong += values[i] != n; /* each launch adds one, once */
-    if (from > 0)
-        n = counted;
-    printf("%d launches, max %.1f ms, wrong %d, code %d\n", n, max, wrong, code);
-    clReleaseMemObject(mem);
-    clReleaseKernel(kernel);
-    clReleaseProgram(program);
-    clReleaseCommandQueue(queue);
-    clReleaseContext(context);
+    printf("%d launches, max %.1f ms, wrong %d, code %d\n", wish.from > 0 ? counted : n, max, wrong, code);
+    clReleaseMemObject(stage.mem);
+    clReleaseKernel(stage.kernel);
+    clReleaseProgram(stage.program);
+    clReleaseCommandQueue(stage.queue);
+    clReleaseContext(stage.context);
     return wrong || code;
 }

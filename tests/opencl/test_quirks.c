@@ -6,7 +6,7 @@
 #include "harness.h"
 #include "opencl/layer.h"
 
-struct front front;
+struct opencl_front front;
 static const char *device_version;
 static const char *device_name;
 static const char *driver_version = "";

@@ -12,13 +12,13 @@
 #include "base/random.h"
 #include "harness.h"
 #include "opencl/layer.h"
-#include "opencl/objects.h"
-#include "opencl/quirks/crossing.h"
+#include "opencl/opencl_objects.h"
+#include "opencl/quirks/nested_enqueue.h"
 
-struct front front;
+struct opencl_front front;
 static bool nested;
 
-bool crossing_nested(void)
+bool nested_enqueue_nested(void)
 {
     return nested;
 }
@@ -72,7 +72,7 @@ static struct _cl_event pieces[4096];
 static int n_pieces, n_waits;
 
 enum { IN_ORDER, ALSO_IN_ORDER, OUT_OF_ORDER, N_QUEUES };
-static struct device_record device = {.quirks.has = 1u << QUIRK_WIDER_ALONE};
+static struct opencl_device device = {.quirks.has = 1u << QUIRK_WIDER_ALONE};
 static struct queue_record queues_of[N_QUEUES];
 
 /* A piece of an in-order queue begins when those before it in the queue are over. */

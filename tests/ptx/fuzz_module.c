@@ -6,7 +6,7 @@
 #include "cuda_cpu/emit/emit.h"
 #include "fuzz.h"
 #include "ptx/flow_graph.h"
-#include "ptx/module.h"
+#include "ptx/ptx_module.h"
 
 #include <stdlib.h>
 

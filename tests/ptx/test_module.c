@@ -1,7 +1,7 @@
 /* The reader of PTX: what it understands, and where it says why not. */
 #include "harness.h"
 #include "ptx/flow_graph.h"
-#include "ptx/module.h"
+#include "ptx/ptx_module.h"
 
 #include <stdlib.h>
 #include <string.h>

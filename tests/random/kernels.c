@@ -493,9 +493,8 @@ void launch_random(struct world *world)
         grouped(world, which - 9);
     else if (which < 14)
         with_image(world, which == 12);
+    else if (which < 19)
+        (void (*const[])(struct world *)){histogram, transpose, where, pairs, small}[which - 14](world);
     else
-        (void (*const[])(struct world *)){
-            histogram, transpose, where,
-            pairs,     small,     chance(world, 30) ? agree : chance(world, 50) ? wide : two}[which - 14](
-            world);
+        (chance(world, 30) ? agree : chance(world, 50) ? wide : two)(world);
 }

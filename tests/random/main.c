@@ -74,6 +74,7 @@ static bool set_up(struct stage *stage)
     stage->align = bits / 8;
     clGetDeviceInfo(stage->device, CL_DEVICE_EXECUTION_CAPABILITIES, sizeof can, &can, NULL);
     stage->stays = driver_fault(stage->device, FAULT_MIGRATE_TO_HOST_HANGS) != NULL;
+    stage->misnames = driver_fault(stage->device, FAULT_IMAGE_EVENTS_MISNAMED) != NULL;
     stage->natives = can & CL_EXEC_NATIVE_KERNEL;
     return code == CL_SUCCESS;
 }

@@ -37,13 +37,14 @@ struct stage {
     cl_device_id device;
     cl_context context;
     cl_program programs[2];
-    size_t align; /* of sub-buffers, bytes */
-    bool gates;   /* may commands wait for user events? (PoCL's basic device cannot without Baton) */
-    bool talks;   /* say each command */
-    bool plain;   /* the driver has no compiler: plain_source only */
-    bool natives; /* it runs functions of the host */
-    bool stays;   /* nothing migrates to the host: FAULT_MIGRATE_TO_HOST_HANGS */
-    bool relay;   /* two threads, each with queues of its own, take turns in one world */
+    size_t align;  /* of sub-buffers, bytes */
+    bool gates;    /* may commands wait for user events? (PoCL's basic device cannot without Baton) */
+    bool talks;    /* say each command */
+    bool plain;    /* the driver has no compiler: plain_source only */
+    bool natives;  /* it runs functions of the host */
+    bool stays;    /* nothing migrates to the host: FAULT_MIGRATE_TO_HOST_HANGS */
+    bool misnames; /* FAULT_IMAGE_EVENTS_MISNAMED */
+    bool relay;    /* two threads, each with queues of its own, take turns in one world */
     unsigned n_steps;
     uint64_t seed;
 };

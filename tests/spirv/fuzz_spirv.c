@@ -4,7 +4,7 @@
  */
 #include "base/arena.h"
 #include "fuzz.h"
-#include "spirv/cut.h"
+#include "spirv/spirv_cut.h"
 
 #include <stdlib.h>
 

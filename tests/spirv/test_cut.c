@@ -1,11 +1,12 @@
 /*
- * Rewriting SPIR-V (spirv/cut.h). The modules are pieces.cl and waits.cl as clang and llvm-spirv 14
- * made them, without optimisation and with it; tests/spirv/pieces runs what comes out.
+ * Rewriting SPIR-V (spirv/spirv_cut.h). The modules are pieces.cl and waits.cl as clang and
+ * llvm-spirv 14 made them, without optimisation and with it; tests/spirv/pieces runs what comes
+ * out.
  */
 #include "base/arena.h"
 #include "base/file.h"
 #include "harness.h"
-#include "spirv/cut.h"
+#include "spirv/spirv_cut.h"
 
 #include <stdio.h>
 #include <stdlib.h>

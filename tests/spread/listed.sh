@@ -19,7 +19,7 @@ tasks:
 PLAN
     start_daemon --plan "$scratch/plan.yaml"
     rm -f "$scratch/stats"
-    timeout 240 "$build/baton" run --require-daemon --name cases --stats "$scratch/stats" \
+    timeout 900 "$build/baton" run --require-daemon --name cases --stats "$scratch/stats" \
         -- "$cases" ${3:+"$3"} >"$scratch/several" 2>"$scratch/errors" ||
         echo "status $?" >>"$scratch/several"
     "$build/baton" status --json >"$scratch/status"

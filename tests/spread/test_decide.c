@@ -149,8 +149,8 @@ static double noise(struct machine *m)
 }
 
 /* One launch; answers whether it was split, *ret_ns how long it took without the noise. */
-static bool launch(struct decision *decision, struct decision_costs *costs, struct machine *m, size_t items,
-                   double *ret_ns)
+static bool launch(struct split_decision *decision, struct decision_costs *costs, struct machine *m,
+                   size_t items, double *ret_ns)
 {
     size_t bytes = (size_t)(m->bytes_per_item * (double)items);
     struct decision_case now = {.items = items, .move_bytes = bytes, .merge_bytes = bytes, .devices = 2};
@@ -191,7 +191,7 @@ START_TEST(a_kernel_that_loses_by_a_split_is_as_fast_as_on_one_device)
     for (size_t r = 0; r < sizeof ratios / sizeof ratios[0]; r++)
         for (uint64_t seed = 1; seed <= 20; seed++) {
             struct machine m = machine_of(ratios[r], seed);
-            struct decision decision = {0};
+            struct split_decision decision = {0};
             struct decision_costs costs = {0};
             double total = 0, ns, first = (ratios[r] - 1) * 10 * MS * (1 + DECIDE_TRIALS);
             unsigned split = 0, late = 0;
@@ -225,7 +225,7 @@ START_TEST(a_kernel_that_gains_is_split_nearly_always)
     for (size_t r = 0; r < sizeof ratios / sizeof ratios[0]; r++)
         for (uint64_t seed = 1; seed <= 20; seed++) {
             struct machine m = machine_of(ratios[r], seed);
-            struct decision decision = {0};
+            struct split_decision decision = {0};
             struct decision_costs costs = {0};
             double total = 0, ns;
             unsigned split = 0;
@@ -247,7 +247,7 @@ START_TEST(a_change_of_the_machine_is_noticed)
 {
     for (uint64_t seed = 1; seed <= 20; seed++) {
         struct machine good = machine_of(0.55, seed), bad = machine_of(1.6, seed);
-        struct decision decision = {0};
+        struct split_decision decision = {0};
         struct decision_costs costs = {0};
         unsigned split = 0;
         double ns;
@@ -284,7 +284,7 @@ START_TEST(sizes_never_tried_are_decided_by_the_lines)
                             .bytes_per_item = 8,
                             .move_per = 0.3 * random_unit(&random),
                             .merge_per = 0.3 * random_unit(&random)};
-        struct decision decision = {0};
+        struct split_decision decision = {0};
         struct decision_costs costs = {0};
         size_t untried = (size_t)1 << (19 + 2 * random_below(&random, 4)); /* 2^19, 2^21, 2^23, 2^25 */
         double ns, ratio;
@@ -320,7 +320,7 @@ END_TEST
 START_TEST(small_launches_stay_and_large_ones_are_split)
 {
     struct machine m = {.one_per = 10, .split_fixed = 3 * MS};
-    struct decision decision = {0};
+    struct split_decision decision = {0};
     struct decision_costs costs = {0};
     unsigned small = 0, large = 0;
     double ns;
@@ -333,7 +333,7 @@ START_TEST(small_launches_stay_and_large_ones_are_split)
     ck_assert_uint_ge(large, 180);
     /* Half a millisecond is not worth a thought, whatever it would gain. */
     m.split_fixed = 0;
-    decision = (struct decision){0};
+    decision = (struct split_decision){0};
     for (unsigned i = 0; i < 200; i++)
         ck_assert(!launch(&decision, &costs, &m, 50000, &ns));
 }
@@ -342,7 +342,7 @@ END_TEST
 START_TEST(copies_that_cost_more_than_the_kernel_are_not_made_to_find_out)
 {
     struct machine m = {.one_per = 10, .bytes_per_item = 400, .move_per = 0.25, .merge_per = 0.25};
-    struct decision decision = {0};
+    struct split_decision decision = {0};
     struct decision_costs costs = {0};
     double ns;
 
@@ -355,7 +355,7 @@ START_TEST(first_copies_that_were_slow_are_not_believed_for_ever)
 {
     enum { LAUNCHES = 4000 };
     struct machine m = {.one_per = 10, .bytes_per_item = 1, .move_per = 0.1, .merge_per = 0.1};
-    struct decision decision = {0};
+    struct split_decision decision = {0};
     struct decision_costs costs = {0};
     unsigned before = 0;
     unsigned late = 0;
@@ -379,7 +379,7 @@ END_TEST
 
 START_TEST(results_that_nobody_has_asked_for_yet_hold_back_further_trials)
 {
-    struct decision decision = {0};
+    struct split_decision decision = {0};
     struct decision_costs costs = {0};
     struct decision_case now = {.items = ITEMS, .devices = 2};
     unsigned split = 0;
@@ -401,7 +401,7 @@ END_TEST
 
 START_TEST(a_kernel_that_must_not_be_split_is_not)
 {
-    struct decision decision = {.never = true};
+    struct split_decision decision = {.never = true};
     struct decision_costs costs = {0};
 
     for (int i = 0; i < 200; i++) {

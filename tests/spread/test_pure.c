@@ -108,75 +108,96 @@ START_TEST(ranges_without_room_forget_and_never_invent)
 }
 END_TEST
 
+enum { PLACES = 4 };
+
+/* Places with copies of one buffer, and what one device would hold. */
+struct copies {
+    struct coherence c;
+    unsigned bytes[PLACES][SIZE], truth[SIZE], clock;
+};
+
+static void make_valid(struct copies *copies, int place, struct range range)
+{
+    struct range part;
+    int from;
+
+    while ((from = coherence_next_copy(&copies->c, place, range, &part)) != PLACE_NONE) {
+        ck_assert_int_ne(from, place);
+        ck_assert_uint_gt(range_length(part), 0);
+        memcpy(&copies->bytes[place][part.begin], &copies->bytes[from][part.begin],
+               range_length(part) * sizeof(unsigned));
+        coherence_copied(&copies->c, place, part);
+    }
+    ck_assert(coherence_valid(&copies->c, place, range));
+}
+
+static void write_valid(struct copies *copies, int place, struct range range)
+{
+    make_valid(copies, place, range);
+    copies->clock++;
+    for (size_t b = range.begin; b < range.end; b++)
+        copies->truth[b] = copies->bytes[place][b] = copies->clock;
+    coherence_written(&copies->c, place, range);
+}
+
+/* Split over two devices, merged at once at home. */
+static void split_and_merge(struct copies *copies, struct range range)
+{
+    coherence_split(&copies->c, range);
+    for (int p = 0; p < PLACES; p++)
+        ck_assert(range_length(range) == 0 || !coherence_valid(&copies->c, p, range));
+    copies->clock++;
+    for (size_t b = range.begin; b < range.end; b++) {
+        copies->bytes[2][b] = copies->bytes[3][b] = copies->bytes[PLACE_HOST][b] = 888888;
+        copies->truth[b] = copies->bytes[PLACE_HOME][b] = copies->clock;
+    }
+    coherence_merged(&copies->c, PLACE_HOME, range);
+}
+
+static void check_copies(const struct copies *copies)
+{
+    for (size_t b = 0; b < SIZE; b++) {
+        bool somewhere = false;
+
+        for (int p = 0; p < PLACES; p++)
+            if (coherence_valid(&copies->c, p, (struct range){b, b + 1})) {
+                somewhere = true;
+                REQUIRE(copies->bytes[p][b] == copies->truth[b]);
+            }
+        REQUIRE(somewhere || coherence_tight(&copies->c));
+    }
+}
+
 /*
  * Copies with real bytes: what the record says is valid must hold what one device alone would hold.
  */
 START_TEST(a_valid_copy_holds_what_one_device_would)
 {
-    enum { PLACES = 4 };
+    const struct range all = {0, SIZE};
+    static struct copies copies;
     struct random_state random;
 
     random_init(&random, 3, 0);
     for (unsigned round = 0; round < 400; round++) {
-        struct coherence c;
-        unsigned bytes[PLACES][SIZE] = {{0}}, truth[SIZE] = {0}, clock = 0;
-
-        coherence_init(&c, SIZE);
+        copies = (struct copies){.clock = 0};
+        coherence_init(&copies.c, SIZE);
         for (unsigned place = 1; place < PLACES; place++)
             for (size_t b = 0; b < SIZE; b++)
-                bytes[place][b] = 999999;
+                copies.bytes[place][b] = 999999;
         for (unsigned step = 0; step < 60; step++) {
-            int place = (int)random_below(&random, PLACES), from;
-            struct range range = pick(&random), part;
+            int place = (int)random_below(&random, PLACES);
+            struct range range = pick(&random);
 
-            if (random_below(&random, 3) == 0) { /* make valid, then write part of it there */
-                while ((from = coherence_next_copy(&c, place, range, &part)) != PLACE_NONE) {
-                    ck_assert_int_ne(from, place);
-                    ck_assert_uint_gt(range_length(part), 0);
-                    memcpy(&bytes[place][part.begin], &bytes[from][part.begin],
-                           range_length(part) * sizeof(unsigned));
-                    coherence_copied(&c, place, part);
-                }
-                ck_assert(coherence_valid(&c, place, range));
-                clock++;
-                for (size_t b = range.begin; b < range.end; b++)
-                    truth[b] = bytes[place][b] = clock;
-                coherence_written(&c, place, range);
-            } else if (random_below(&random, 2)) { /* split over two, merged at once at home */
-                coherence_split(&c, range);
-                for (int p = 0; p < PLACES; p++)
-                    ck_assert(range_length(range) == 0 || !coherence_valid(&c, p, range));
-                clock++;
-                for (size_t b = range.begin; b < range.end; b++) {
-                    bytes[2][b] = bytes[3][b] = bytes[PLACE_HOST][b] = 888888;
-                    truth[b] = bytes[PLACE_HOME][b] = clock;
-                }
-                coherence_merged(&c, PLACE_HOME, range);
-            } else {
-                while ((from = coherence_next_copy(&c, place, range, &part)) != PLACE_NONE) {
-                    memcpy(&bytes[place][part.begin], &bytes[from][part.begin],
-                           range_length(part) * sizeof(unsigned));
-                    coherence_copied(&c, place, part);
-                }
-            }
-            for (size_t b = 0; b < SIZE; b++) {
-                bool somewhere = false;
-
-                for (int p = 0; p < PLACES; p++)
-                    if (coherence_valid(&c, p, (struct range){b, b + 1})) {
-                        somewhere = true;
-                        REQUIRE(bytes[p][b] == truth[b]);
-                    }
-                REQUIRE(somewhere || coherence_tight(&c));
-            }
-            if (coherence_tight(&c)) { /* as the owner does: everything home */
-                while ((from = coherence_next_copy(&c, PLACE_HOME, (struct range){0, SIZE}, &part)) !=
-                       PLACE_NONE) {
-                    memcpy(&bytes[PLACE_HOME][part.begin], &bytes[from][part.begin],
-                           range_length(part) * sizeof(unsigned));
-                    coherence_copied(&c, PLACE_HOME, part);
-                }
-                coherence_written(&c, PLACE_HOME, (struct range){0, SIZE});
+            if (random_below(&random, 3) == 0)
+                write_valid(&copies, place, range);
+            else if (random_below(&random, 2))
+                split_and_merge(&copies, range);
+            else
+                make_valid(&copies, place, range);
+            check_copies(&copies);
+            if (coherence_tight(&copies.c)) { /* as the owner does: everything home */
+                make_valid(&copies, PLACE_HOME, all);
+                coherence_written(&copies.c, PLACE_HOME, all);
             }
         }
     }

@@ -11,7 +11,7 @@
 
 #include "harness.h"
 #include "study/generator.h"
-#include "study/rank.h"
+#include "study/study_rank.h"
 #include "study/run/run_study.h"
 #include "study/run/study_worker.h"
 #include "study/stopping.h"

@@ -9,6 +9,7 @@
 #include "harness.h"
 #include "model/batch_file.h"
 #include "model/topology.h"
+#include "transfer/batch.h"
 
 static void rejects(const char *text, unsigned line, unsigned column, const char *expected)
 {
@@ -63,6 +64,32 @@ START_TEST(links_there_and_back_are_no_cycle)
     ck_assert_int_eq(topology_read("t", text, strlen(text), &topology, &error), 0);
     ck_assert(!topology.has_loop);
     topology_done(&topology);
+}
+END_TEST
+
+START_TEST(a_gpu_may_have_a_link_to_itself)
+{
+    static const char *const text =
+        "links: [{from: MEM0, to: GPU0, gbps: 1}, {from: GPU0, to: GPU0, gbps: 50}]\n"
+        "gpus: [{node: GPU0, engines: 1}]";
+    struct batch_stream stream = {.name = "within", .from = 1, .to = 1, .gpu = -1, .bytes = 100000000};
+    struct topology topology;
+    struct input_error error;
+    struct batch_timeline timeline;
+    struct batch batch;
+    size_t unresolved;
+
+    ck_assert_int_eq(topology_read("t", text, strlen(text), &topology, &error), 0);
+    ck_assert(!topology.has_loop);
+    ck_assert_int_eq(batch_resolve(&topology, &stream, 1, NULL, &batch, &unresolved), 0);
+    ck_assert_uint_eq(batch.flows[0].n_links, 1);
+    ck_assert_uint_eq(batch.flows[0].n_engines, 1);
+    ck_assert_int_eq(batch_predict(&batch, &method_aligned, &timeline, NULL), 0);
+    ck_assert_int_eq(timeline.total, 2000000); /* 100 MB at 50 GB/s */
+    stream.from = stream.to = 0;
+    ck_assert_int_eq(batch_resolve(&topology, &stream, 1, NULL, &batch, &unresolved), BATCH_NO_ROUTE);
+    topology_done(&topology);
+    rejects("links: [{from: MEM0, to: MEM0, gbps: 1}]", 1, 26, "cycle");
 }
 END_TEST
 
@@ -213,7 +240,7 @@ START_TEST(what_is_printed_reads_back_the_same)
 END_TEST
 
 HARNESS_MAIN("transfer files", 20, bad_bandwidths_are_rejected, bad_sizes_and_cores_are_rejected,
-             cycles_are_rejected, links_there_and_back_are_no_cycle,
+             cycles_are_rejected, links_there_and_back_are_no_cycle, a_gpu_may_have_a_link_to_itself,
              a_ring_needs_given_routes_and_uses_only_them, unknown_nodes_and_twice_the_same_are_rejected,
              bad_batches_are_rejected, two_equally_short_routes_are_ambiguous_unless_one_is_given,
              what_is_printed_reads_back_the_same)

@@ -93,85 +93,85 @@ START_TEST(items_that_read_only_what_they_write_are_recognised)
 }
 END_TEST
 
+static const char *const reading_others[] = {
+    "__kernel void k(__global float *o, int n) { int i = get_global_id(0); if (i == 0) o[0] = 1; if (i < "
+    "n) "
+    "o[i] = o[0] + i; }",
+    "__kernel void k(__global float *o, __global float *c, int n) { int i = get_global_id(0); o[i] = "
+    "o[i] / n; "
+    "if (i == 0) for (int x = 0; x < n; x++) c[x] = o[x]; }",
+    "__kernel void k(__global int *o, int n) { if (get_global_id(0) == 0) for (int x = 1; x < n; x++) "
+    "o[x] = "
+    "o[x] + o[x - 1]; }",
+    "__kernel void k(__global int *o) { int i = get_global_id(0); o[i] = o[i + 1]; }",
+    "__kernel void k(__global int *o) { int i = get_global_id(0); o[i] = o[i - 1] + o[i] + o[i + 1]; }",
+    "__kernel void k(__global int *o) { int i = get_global_id(0); int x = o[i]; i++; o[i] = x; }",
+    "__kernel void k(__global int *o, __global int *at) { int i = get_global_id(0); o[i] = o[at[i]]; }",
+    "__kernel void k(__global int *o) { o[get_local_id(0)] += get_global_id(0); }",
+    "__kernel void k(__global int *o) { *o = *o + get_global_id(0); }",
+    "int get(__global int *p, int i) { return p[i]; }\n__kernel void k(__global int *o) { int i = "
+    "get_global_id(0); o[i] = get(o, i); }",
+    "__kernel void k(__global int *o) { int i = get_global_id(0); __global int *p = o; p++; o[i] = p[i]; "
+    "}",
+    "__kernel void k(__global int *o) { int i = get_global_id(0); __global int *p = o + 1; o[i] = p[i]; "
+    "}",
+    "__kernel void k(__global int *o) { int i = get_global_id(0); o[i] = ((__global char *)o)[i]; }",
+    "__kernel void k(__global int *o) { o[get_global_id(0)] = o[(uchar)get_global_id(0)]; }",
+    "__kernel void k(__global int *o, int n) { o[get_global_id(0)] = o[n]; n = 3; }",
+    "__kernel void k(__global int *o, int n) { for (int i = get_global_id(0); i < n; i += 64) o[i] = 1; "
+    "for "
+    "(int i = get_global_id(0); i < n; i += 32) n -= o[i]; }",
+    /* the item's own element, and one that another item may read */
+    "__kernel void k(__global int *o, __global int *at, int n) { int i = get_global_id(0); int x = o[i]; "
+    "if (n < 0) o[i] = 5; o[at[i]] = x * 3; }",
+    "__kernel void k(__global int *o) { uint i = get_global_id(0); int x = o[i]; o[i] = x; o[(i + 4096) "
+    "& 65535] = x + 1; }",
+    "__kernel void k(__global int *o, int n) { int i = get_global_id(0); o[i] += 1; o[i + n] = 2; }",
+    /* indices that several groups have */
+    "__kernel void k(__global int *o) { uint i = get_global_id(0) % 64; if (o[i] == 10) o[i] = 99; }",
+    "__kernel void k(__global int *o) { o[get_global_id(0) / 200] += 1; }",
+    "__kernel void k(__global int *o, int n) { o[n + (get_global_id(0) & 63) * 4]++; }",
+    "__kernel void k(__global int *o) { __global int *w = o + (get_global_id(0) >> 9); w[3] += 1; }",
+    "__kernel void k(__global int *o) { o[min((int)get_global_id(0), 63)] += 1; }",
+    "__kernel void k(__global int *o, int n) { o[get_global_id(0) > n ? n : get_global_id(0)] += 1; }",
+    "__kernel void k(__global int *o, int n) { int i = get_global_id(0); for (int j = i; j < n; j++) "
+    "o[j] += i; }",
+    "__kernel void k(__global int *o, int n) { int i = get_global_id(0) * n; for (int j = 0; j <= n; "
+    "j++) o[i + j] += j; }",
+    "__kernel void k(__global int *o) { int i = get_global_id(0); o[i] += 1; o[i + 1] += 1; }",
+    "__kernel void k(__global int *o, int n) { int i = get_global_id(0); o[i] += 1; o[i + n] += 1; }",
+    "__kernel void k(__global int *o) { o[get_global_id(0) - get_local_id(0)] += 1; }",
+    "__kernel void k(__global int *o) { o[(int)1e3 * get_global_id(0)] += 1; }",
+    "__kernel void k(__global int *o) { o[get_global_id(0) / 64 * 32 + get_global_id(0) % 64] += 1; }",
+    "__kernel void k(__global int *o) { o[get_global_id(0) / 64 * 64 + get_global_id(0) % 32] += 1; }",
+    "__kernel void k(__global int *o, int n) { int i = get_global_id(0); o[i] += 1; o[4095 - i] += 2; }",
+    "__kernel void k(__global int *o, int n) { int i = get_global_id(0) * 8; o[i - (n & 7)] += 1; }",
+    /* windows that are too small, or of no item */
+    "__kernel void k(__global int *o) { __global int *w = o + get_global_id(0) * 8; for (uint i = 0; i < "
+    "8; i++) "
+    "w[i] = w[(i + 3) % 9]; }",
+    "__kernel void k(__global int *o) { __global int *w = o + get_local_id(0) * 8; for (uint i = 0; i < "
+    "8; i++) "
+    "w[i] = w[(i + 3) % 8]; }",
+    "__kernel void k(__global int *o, int n) { __global int *w = o + get_global_id(0) * 8; for (int i = "
+    "n; i < 8; "
+    "i++) w[i] = w[(uint)(i + 3) % 8]; }",
+    /* a sorting network: that far is a power of two is not known */
+    "__kernel void k(__global int *o, uint far) { uint i = get_global_id(0); uint l = 2 * i - (i & (far "
+    "- 1)); "
+    "uint r = l + far; if (o[l] > o[l + far]) { int t = o[l]; o[l] = o[r]; o[r] = t; } }",
+    /*
+     * Floyd and Warshall: only the values say that the row and the column of `via` do not
+     * change.
+     */
+    "__kernel void k(__global uint *d, uint via) { uint n = get_global_size(0), x = get_global_id(0), y "
+    "= "
+    "get_global_id(1); d[y * n + x] = min(d[y * n + x], d[y * n + via] + d[via * n + x]); }",
+};
+
 START_TEST(items_that_may_read_what_others_write_are_recognised)
 {
-    static const char *const texts[] = {
-        "__kernel void k(__global float *o, int n) { int i = get_global_id(0); if (i == 0) o[0] = 1; if (i < "
-        "n) "
-        "o[i] = o[0] + i; }",
-        "__kernel void k(__global float *o, __global float *c, int n) { int i = get_global_id(0); o[i] = "
-        "o[i] / n; "
-        "if (i == 0) for (int x = 0; x < n; x++) c[x] = o[x]; }",
-        "__kernel void k(__global int *o, int n) { if (get_global_id(0) == 0) for (int x = 1; x < n; x++) "
-        "o[x] = "
-        "o[x] + o[x - 1]; }",
-        "__kernel void k(__global int *o) { int i = get_global_id(0); o[i] = o[i + 1]; }",
-        "__kernel void k(__global int *o) { int i = get_global_id(0); o[i] = o[i - 1] + o[i] + o[i + 1]; }",
-        "__kernel void k(__global int *o) { int i = get_global_id(0); int x = o[i]; i++; o[i] = x; }",
-        "__kernel void k(__global int *o, __global int *at) { int i = get_global_id(0); o[i] = o[at[i]]; }",
-        "__kernel void k(__global int *o) { o[get_local_id(0)] += get_global_id(0); }",
-        "__kernel void k(__global int *o) { *o = *o + get_global_id(0); }",
-        "int get(__global int *p, int i) { return p[i]; }\n__kernel void k(__global int *o) { int i = "
-        "get_global_id(0); o[i] = get(o, i); }",
-        "__kernel void k(__global int *o) { int i = get_global_id(0); __global int *p = o; p++; o[i] = p[i]; "
-        "}",
-        "__kernel void k(__global int *o) { int i = get_global_id(0); __global int *p = o + 1; o[i] = p[i]; "
-        "}",
-        "__kernel void k(__global int *o) { int i = get_global_id(0); o[i] = ((__global char *)o)[i]; }",
-        "__kernel void k(__global int *o) { o[get_global_id(0)] = o[(uchar)get_global_id(0)]; }",
-        "__kernel void k(__global int *o, int n) { o[get_global_id(0)] = o[n]; n = 3; }",
-        "__kernel void k(__global int *o, int n) { for (int i = get_global_id(0); i < n; i += 64) o[i] = 1; "
-        "for "
-        "(int i = get_global_id(0); i < n; i += 32) n -= o[i]; }",
-        /* the item's own element, and one that another item may read */
-        "__kernel void k(__global int *o, __global int *at, int n) { int i = get_global_id(0); int x = o[i]; "
-        "if (n < 0) o[i] = 5; o[at[i]] = x * 3; }",
-        "__kernel void k(__global int *o) { uint i = get_global_id(0); int x = o[i]; o[i] = x; o[(i + 4096) "
-        "& 65535] = x + 1; }",
-        "__kernel void k(__global int *o, int n) { int i = get_global_id(0); o[i] += 1; o[i + n] = 2; }",
-        /* indices that several groups have */
-        "__kernel void k(__global int *o) { uint i = get_global_id(0) % 64; if (o[i] == 10) o[i] = 99; }",
-        "__kernel void k(__global int *o) { o[get_global_id(0) / 200] += 1; }",
-        "__kernel void k(__global int *o, int n) { o[n + (get_global_id(0) & 63) * 4]++; }",
-        "__kernel void k(__global int *o) { __global int *w = o + (get_global_id(0) >> 9); w[3] += 1; }",
-        "__kernel void k(__global int *o) { o[min((int)get_global_id(0), 63)] += 1; }",
-        "__kernel void k(__global int *o, int n) { o[get_global_id(0) > n ? n : get_global_id(0)] += 1; }",
-        "__kernel void k(__global int *o, int n) { int i = get_global_id(0); for (int j = i; j < n; j++) "
-        "o[j] += i; }",
-        "__kernel void k(__global int *o, int n) { int i = get_global_id(0) * n; for (int j = 0; j <= n; "
-        "j++) o[i + j] += j; }",
-        "__kernel void k(__global int *o) { int i = get_global_id(0); o[i] += 1; o[i + 1] += 1; }",
-        "__kernel void k(__global int *o, int n) { int i = get_global_id(0); o[i] += 1; o[i + n] += 1; }",
-        "__kernel void k(__global int *o) { o[get_global_id(0) - get_local_id(0)] += 1; }",
-        "__kernel void k(__global int *o) { o[(int)1e3 * get_global_id(0)] += 1; }",
-        "__kernel void k(__global int *o) { o[get_global_id(0) / 64 * 32 + get_global_id(0) % 64] += 1; }",
-        "__kernel void k(__global int *o) { o[get_global_id(0) / 64 * 64 + get_global_id(0) % 32] += 1; }",
-        "__kernel void k(__global int *o, int n) { int i = get_global_id(0); o[i] += 1; o[4095 - i] += 2; }",
-        "__kernel void k(__global int *o, int n) { int i = get_global_id(0) * 8; o[i - (n & 7)] += 1; }",
-        /* windows that are too small, or of no item */
-        "__kernel void k(__global int *o) { __global int *w = o + get_global_id(0) * 8; for (uint i = 0; i < "
-        "8; i++) "
-        "w[i] = w[(i + 3) % 9]; }",
-        "__kernel void k(__global int *o) { __global int *w = o + get_local_id(0) * 8; for (uint i = 0; i < "
-        "8; i++) "
-        "w[i] = w[(i + 3) % 8]; }",
-        "__kernel void k(__global int *o, int n) { __global int *w = o + get_global_id(0) * 8; for (int i = "
-        "n; i < 8; "
-        "i++) w[i] = w[(uint)(i + 3) % 8]; }",
-        /* a sorting network: that far is a power of two is not known */
-        "__kernel void k(__global int *o, uint far) { uint i = get_global_id(0); uint l = 2 * i - (i & (far "
-        "- 1)); "
-        "uint r = l + far; if (o[l] > o[l + far]) { int t = o[l]; o[l] = o[r]; o[r] = t; } }",
-        /*
-         * Floyd and Warshall: only the values say that the row and the column of `via` do not
-         * change.
-         */
-        "__kernel void k(__global uint *d, uint via) { uint n = get_global_size(0), x = get_global_id(0), y "
-        "= "
-        "get_global_id(1); d[y * n + x] = min(d[y * n + x], d[y * n + via] + d[via * n + x]); }",
-    };
-
-    expect_own_reads(texts, sizeof texts / sizeof texts[0], false);
+    expect_own_reads(reading_others, sizeof reading_others / sizeof reading_others[0], false);
 }
 END_TEST
 

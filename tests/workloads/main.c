@@ -111,23 +111,24 @@ static void print_source(const char *name)
     exit(0);
 }
 
+static const struct option options[] = {{"list", no_argument, NULL, 'l'},
+                                        {"size", required_argument, NULL, 's'},
+                                        {"seed", required_argument, NULL, 'e'},
+                                        {"repeat", required_argument, NULL, 'r'},
+                                        {"times", no_argument, NULL, 't'},
+                                        {"unchecked", no_argument, NULL, 'u'},
+                                        {"json", no_argument, NULL, 'j'},
+                                        {"period", required_argument, NULL, 'p'},
+                                        {"jobs", required_argument, NULL, 'r'},
+                                        {"wait-for", required_argument, NULL, 'w'},
+                                        {"device", required_argument, NULL, 'd'},
+                                        {"rounds", required_argument, NULL, 'o'},
+                                        {"for", required_argument, NULL, 'f'},
+                                        {"source", required_argument, NULL, 'k'},
+                                        {NULL, 0, NULL, 0}};
+
 static void parse(struct settings *settings, int argc, char **argv)
 {
-    static const struct option options[] = {{"list", no_argument, NULL, 'l'},
-                                            {"size", required_argument, NULL, 's'},
-                                            {"seed", required_argument, NULL, 'e'},
-                                            {"repeat", required_argument, NULL, 'r'},
-                                            {"times", no_argument, NULL, 't'},
-                                            {"unchecked", no_argument, NULL, 'u'},
-                                            {"json", no_argument, NULL, 'j'},
-                                            {"period", required_argument, NULL, 'p'},
-                                            {"jobs", required_argument, NULL, 'r'},
-                                            {"wait-for", required_argument, NULL, 'w'},
-                                            {"device", required_argument, NULL, 'd'},
-                                            {"rounds", required_argument, NULL, 'o'},
-                                            {"for", required_argument, NULL, 'f'},
-                                            {"source", required_argument, NULL, 'k'},
-                                            {NULL, 0, NULL, 0}};
     int letter;
 
     *settings = (struct settings){.seed = 1, .jobs = 1};
@@ -188,12 +189,12 @@ static void sleep_until(baton_nsec at)
 
 static void await_start(const char *file)
 {
-    baton_nsec give_up_at = clock_now() + 60 * NSEC_PER_SEC;
+    baton_nsec give_up_at = clock_now() + 300 * NSEC_PER_SEC;
 
     fprintf(stderr, "ready\n");
     while (access(file, F_OK)) {
         if (clock_now() > give_up_at)
-            usage(file, "waited a minute for it");
+            usage(file, "waited five minutes for it");
         sleep_until(clock_now() + NSEC_PER_MS);
     }
 }

@@ -3,6 +3,7 @@
 
 #include "analysis/gpusync/gpusync.h"
 #include "analysis/gpusync/gpusync_explain.h"
+#include "analysis/gpusync/gpusync_state.h"
 #include "analysis/gpusync/input/gpusync_task_set.h"
 #include "analysis/cpu/fair_lateness.h"
 #include "analysis/cpu/plain_cost.h"
@@ -30,6 +31,62 @@ static const char *explain_reject(struct analysis_result *result, const struct g
                         workspace->rounds);
 }
 
+static const enum plan_request_kind published_kinds[OPERATION_KINDS] = {
+    [OPERATION_KERNEL] = REQUEST_EXECUTION,   [OPERATION_IN] = REQUEST_COPY_IN,
+    [OPERATION_OUT] = REQUEST_COPY_OUT,       [OPERATION_STATE_IN] = REQUEST_COPY_IN,
+    [OPERATION_STATE_OUT] = REQUEST_COPY_OUT, [OPERATION_STATE_PEER] = REQUEST_PEER};
+
+/* To the nearest nanosecond: lengths come from whole ones, and a longer one was not counted. */
+static void add_requests(const struct gpusync_workspace *workspace, struct analysis_result *result, size_t i,
+                         enum plan_request_kind kind, double length, double count)
+{
+    double inflation = workspace->state->gpu_clusters[workspace->terms[i].gpu_cluster].inflation;
+
+    plan_requests_add(&result->tasks[i].requests, kind,
+                      (baton_nsec)((length + inflation) * (double)NSEC_PER_US + 0.5), (unsigned)count);
+}
+
+static void add_chunks(const struct gpusync_workspace *workspace, const struct gpusync_system *system,
+                       struct analysis_result *result, size_t i, enum copy_direction direction, int64_t bytes)
+{
+    int64_t chunk = direction == COPY_IN ? system->chunk_in : system->chunk_out;
+    enum plan_request_kind kind = direction == COPY_IN ? REQUEST_COPY_IN : REQUEST_PEER;
+
+    add_requests(workspace, result, i, kind, gpusync_copy_cost(system, direction, chunk),
+                 (double)(bytes / chunk));
+    add_requests(workspace, result, i, kind, gpusync_copy_cost(system, direction, bytes % chunk),
+                 bytes % chunk > 0);
+}
+
+/*
+ * What the blocking terms counted, for the plan. With `ondemand` all copies of state are counted as
+ * peer copies. What runs is peer copies out, then copies in, which delay other jobs no more.
+ */
+static void publish_requests(const struct gpusync_workspace *workspace, const struct gpusync_system *system,
+                             const struct task_set *set, struct analysis_result *result)
+{
+    static const enum gpusync_list lists[] = {LIST_KERNELS, LIST_COPIES};
+    bool on_demand = system->migration == MIGRATION_ON_DEMAND;
+
+    for (size_t i = 0; i < workspace->n; i++)
+        result->tasks[i].requests.said = true;
+    for (size_t l = 0; l < sizeof lists / sizeof lists[0]; l++) {
+        for (size_t k = 0; k < workspace->state->n_requests[lists[l]]; k++) {
+            const struct gpusync_request *request = &workspace->state->requests[lists[l]][k];
+
+            if (!on_demand || request->kind != OPERATION_STATE_PEER)
+                add_requests(workspace, result, request->task, published_kinds[request->kind],
+                             request->length, request->count);
+        }
+    }
+    for (size_t i = 0; on_demand && i < workspace->n; i++) {
+        if (workspace->tasks[i].count[OPERATION_STATE_PEER] <= 0)
+            continue;
+        add_chunks(workspace, system, result, i, COPY_OUT, set->tasks[i].state);
+        add_chunks(workspace, system, result, i, COPY_IN, set->tasks[i].state);
+    }
+}
+
 static void publish(const struct gpusync_workspace *workspace, struct analysis_result *result)
 {
     for (size_t i = 0; i < workspace->n; i++) {
@@ -52,6 +109,7 @@ static void publish(const struct gpusync_workspace *workspace, struct analysis_r
 
 /* What one call asks for: a result, or the terms of one task's bound. */
 struct question {
+    const struct task_set *set;
     struct analysis_result *result;
     struct analysis_explanation *explanation; /* NULL: the result */
     size_t task;
@@ -69,6 +127,8 @@ static int answer_question(const struct question *question, struct gpusync_works
     if (!result->schedulable)
         result->reason = explain_reject(result, workspace, system, answer);
     publish(workspace, result);
+    if (result->schedulable)
+        publish_requests(workspace, system, question->set, result);
     return 0;
 }
 
@@ -115,7 +175,8 @@ static int run(const struct task_set *set, const struct analysis_request *reques
     if (r != 0)
         return r;
     result.shape = BLOCKING_LOCKS;
-    r = load_and_analyse(set, options, &result.arena, &(struct question){.result = &result}, ret_error);
+    r = load_and_analyse(set, options, &result.arena, &(struct question){.set = set, .result = &result},
+                         ret_error);
     if (r != 0) {
         arena_done(&result.arena);
         return r;
@@ -135,7 +196,8 @@ static int explain(const struct task_set *set, const struct analysis_request *re
         return r;
     arena_init(&explanation.arena, 0);
     r = load_and_analyse(set, options, &explanation.arena,
-                         &(struct question){.explanation = &explanation, .task = task}, ret_error);
+                         &(struct question){.set = set, .explanation = &explanation, .task = task},
+                         ret_error);
     if (r != 0) {
         arena_done(&explanation.arena);
         return r;

@@ -10,7 +10,7 @@
 #include "analysis/pipeline/pipeline.h"
 
 /* One way to run a task: the mode, and where its kernels may start. */
-struct variant {
+struct pipeline_variant {
     unsigned gpus;
     bool moved; /* placed differently from the file: kind applies instead */
     enum placement_kind kind;
@@ -172,8 +172,8 @@ static int per_gpu_costs(const struct task_set *set, const struct segment *segme
 
 /* Fills one stage. > 0: the task cannot run this way (INPUT_REJECTED with the reason). */
 static int fill_stage(const struct task_set *set, const struct task *task, const struct segment *segment,
-                      const struct variant *variant, bool whole, struct arena *arena, struct stage *stage,
-                      struct input_error *ret_error)
+                      const struct pipeline_variant *variant, bool whole, struct arena *arena,
+                      struct stage *stage, struct input_error *ret_error)
 {
     struct placement placement = segment_placement(task, segment);
     unsigned gpus = set->platform.gpus;
@@ -251,9 +251,9 @@ static void describe_placement(const struct task_set *set, const struct task *ta
 }
 
 /* Fills an option; > 0 as fill_stage. */
-static int fill_option(const struct task_set *set, const struct task *task, const struct variant *variant,
-                       bool whole, struct arena *arena, struct pipeline_option *option,
-                       struct input_error *ret_error)
+static int fill_option(const struct task_set *set, const struct task *task,
+                       const struct pipeline_variant *variant, bool whole, struct arena *arena,
+                       struct pipeline_option *option, struct input_error *ret_error)
 {
     unsigned lanes = 1;
 
@@ -295,17 +295,17 @@ static unsigned lanes_alone(const struct task *task)
  * under a renaming of GPUs, which plan_symmetry.h relies on.
  */
 static size_t list_sets(const struct task_set *set, unsigned mode, unsigned lanes, size_t n,
-                        struct variant ret_variants[PIPELINE_MAX_OPTIONS])
+                        struct pipeline_variant ret_variants[PIPELINE_MAX_OPTIONS])
 {
     unsigned gpus = set->platform.gpus;
 
     if (lanes >= gpus || (lanes > 1 && gpus > PIPELINE_SET_GPUS))
         return n;
     for (unsigned q = 0; q < gpus && lanes == 1; q++)
-        ret_variants[n++] = (struct variant){mode, true, PLACEMENT_FIXED, UINT64_C(1) << q};
+        ret_variants[n++] = (struct pipeline_variant){mode, true, PLACEMENT_FIXED, UINT64_C(1) << q};
     for (uint64_t mask = 1; mask < UINT64_C(1) << gpus && lanes > 1; mask++) {
         if ((unsigned)__builtin_popcountll(mask) == lanes)
-            ret_variants[n++] = (struct variant){mode, true, PLACEMENT_FIXED, mask};
+            ret_variants[n++] = (struct pipeline_variant){mode, true, PLACEMENT_FIXED, mask};
     }
     return n;
 }
@@ -314,15 +314,16 @@ static size_t list_sets(const struct task_set *set, unsigned mode, unsigned lane
  * The placement of the file. When the planner assigns GPUs, `any` is read as `chosen`, because no
  * plan has `any`.
  */
-static struct variant dispatched(const struct task *task, const struct pipeline_rules *rules, unsigned gpus)
+static struct pipeline_variant dispatched(const struct task *task, const struct pipeline_rules *rules,
+                                          unsigned gpus)
 {
-    return (struct variant){
+    return (struct pipeline_variant){
         .gpus = gpus, .moved = rules->assign && movable_anywhere(task), .kind = PLACEMENT_CHOSEN};
 }
 
 /* All variants worth trying; the default comes first. */
 static size_t list_variants(const struct task_set *set, size_t index, const struct pipeline_rules *rules,
-                            struct variant ret_variants[PIPELINE_MAX_OPTIONS])
+                            struct pipeline_variant ret_variants[PIPELINE_MAX_OPTIONS])
 {
     const struct task *task = &set->tasks[index];
     unsigned gpus = set->platform.gpus;
@@ -331,15 +332,15 @@ static size_t list_variants(const struct task_set *set, size_t index, const stru
     size_t n = 0;
 
     if (rules->gpus) {
-        ret_variants[0] = (struct variant){.gpus = rules->gpus[index]};
+        ret_variants[0] = (struct pipeline_variant){.gpus = rules->gpus[index]};
         return 1;
     }
     ret_variants[n++] = dispatched(task, rules, 1);
     if (both)
-        ret_variants[n++] = (struct variant){.gpus = 1,
-                                             .moved = true,
-                                             .kind = task->placement.kind == PLACEMENT_ANY ? PLACEMENT_CHOSEN
-                                                                                           : PLACEMENT_ANY};
+        ret_variants[n++] = (struct pipeline_variant){
+            .gpus = 1,
+            .moved = true,
+            .kind = task->placement.kind == PLACEMENT_ANY ? PLACEMENT_CHOSEN : PLACEMENT_ANY};
     if (!movable)
         return n;
     for (unsigned k = rules->every_number ? 2 : gpus; k <= gpus && k > 1; k++) {
@@ -348,11 +349,11 @@ static size_t list_variants(const struct task_set *set, size_t index, const stru
          * which is never better.
          */
         if (both)
-            ret_variants[n++] = (struct variant){.gpus = k, .moved = true, .kind = PLACEMENT_CHOSEN};
+            ret_variants[n++] = (struct pipeline_variant){.gpus = k, .moved = true, .kind = PLACEMENT_CHOSEN};
         else
             ret_variants[n++] = dispatched(task, rules, k);
         if (both && k < gpus)
-            ret_variants[n++] = (struct variant){.gpus = k, .moved = true, .kind = PLACEMENT_ANY};
+            ret_variants[n++] = (struct pipeline_variant){.gpus = k, .moved = true, .kind = PLACEMENT_ANY};
     }
     if (rules->assign && gpus > 1) {
         n = list_sets(set, 1, lanes_alone(task), n, ret_variants);
@@ -394,7 +395,7 @@ static int build_task(const struct task_set *set, size_t index, const struct pip
                       struct arena *arena, struct pipeline_task *ret_task, struct input_error *ret_error)
 {
     const struct task *task = &set->tasks[index];
-    struct variant variants[PIPELINE_MAX_OPTIONS];
+    struct pipeline_variant variants[PIPELINE_MAX_OPTIONS];
     size_t n = list_variants(set, index, rules, variants);
     int result = check_task(set, task, rules->assign, ret_error);
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "baton/batch.h"
-#include "cli/batch/machine.h"
+#include "cli/batch/batch_machine.h"
 #include "cli/batch/batch_report.h"
 #include "client/batch/batch_engines.h"
 

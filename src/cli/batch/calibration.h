@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "cli/batch/measure.h"
+#include "cli/batch/batch_measure.h"
 #include "model/topology.h"
 
 #define MAX_DEVICES      16

@@ -4,7 +4,7 @@
 
 #include "base/draft.h"
 #include "cli/measure/measure.h"
-#include "report/page.h"
+#include "report/html_page.h"
 #include "report/svg.h"
 
 #define TAIL_POINTS 200
@@ -184,7 +184,7 @@ static void draw_histogram(const struct measurement *measurement, int probe, FIL
 
 void measure_write_page(const struct measurement *measurement, FILE *out)
 {
-    struct page page;
+    struct html_page page;
     struct draft draft;
     char *caveats = NULL;
     size_t size;

@@ -12,7 +12,7 @@
  */
 struct span {
     baton_nsec begin_at, end_at;
-    struct command {
+    struct aligned_command {
         baton_nsec start_at, end_at;
         const struct job_record_command *record;
     } * commands; /* borrowed from the pool */
@@ -45,8 +45,8 @@ int64_t profile_clock_offset(const struct job_record_command commands[], size_t 
 
 static int by_start(const void *a, const void *b)
 {
-    const struct command *x = a;
-    const struct command *y = b;
+    const struct aligned_command *x = a;
+    const struct aligned_command *y = b;
 
     if (x->start_at != y->start_at)
         return x->start_at < y->start_at ? -1 : 1;
@@ -69,7 +69,7 @@ static baton_nsec median(baton_nsec values[], size_t n)
     return values[n / 2];
 }
 
-static void lay_out(const struct profile_job *job, struct span *span, struct command *pool)
+static void lay_out(const struct profile_job *job, struct span *span, struct aligned_command *pool)
 {
     int64_t offset = profile_clock_offset(job->commands, job->n_commands);
 
@@ -78,7 +78,7 @@ static void lay_out(const struct profile_job *job, struct span *span, struct com
         const struct job_record_command *record = &job->commands[i];
         int64_t add = record->queued < 0 ? 0 : offset;
 
-        pool[i] = (struct command){record->start + add, record->end + add, record};
+        pool[i] = (struct aligned_command){record->start + add, record->end + add, record};
     }
     qsort(pool, span->n, sizeof *pool, by_start);
 }
@@ -217,7 +217,7 @@ static void take_length(struct profile_step *step, baton_nsec length, bool first
         step->best = length;
 }
 
-static void take_command(struct profile_step *step, const struct command *command, bool first)
+static void take_command(struct profile_step *step, const struct aligned_command *command, bool first)
 {
     static const enum segment_kind kinds[ENGINE_N] = {[ENGINE_EXECUTION] = SEGMENT_KERNEL,
                                                       [ENGINE_COPY_IN] = SEGMENT_COPY_IN,
@@ -245,7 +245,7 @@ static void take_span(struct profile_task *task, const struct span *span, bool f
     baton_nsec response = span->end_at - span->begin_at;
 
     for (size_t i = 0; i < span->n; i++) {
-        const struct command *command = &span->commands[i];
+        const struct aligned_command *command = &span->commands[i];
 
         task->overlaps += i > 0 && command->start_at < busy_until;
         take_length(&task->steps[2 * i], command->start_at - busy_until, first);
@@ -306,7 +306,7 @@ static int measure(const struct span spans[], size_t n, struct profile_task *tas
 int profile_align(const struct profile_log *log, size_t warm, struct profile_task *ret_task)
 {
     struct span *spans = calloc(log->n_jobs ? log->n_jobs : 1, sizeof *spans);
-    struct command *pool = calloc(log->n_commands ? log->n_commands : 1, sizeof *pool);
+    struct aligned_command *pool = calloc(log->n_commands ? log->n_commands : 1, sizeof *pool);
     baton_nsec *scratch = calloc(log->n_jobs ? log->n_jobs : 1, sizeof *scratch);
     struct profile_task task = {.warm = warm, .waits = 1};
     size_t n = log->n_jobs;

@@ -16,7 +16,7 @@
 
 #include <stdbool.h>
 
-#include "cli/profile/log.h"
+#include "cli/profile/profile_log.h"
 #include "model/task_set.h"
 
 #define PROFILE_MAX_WAITS 16

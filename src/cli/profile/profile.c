@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/demangle.h"
 #include "base/file.h"
 #include "cli/subcommand.h"
 #include "cli/profile/profile_run.h"
@@ -114,9 +115,11 @@ static void say_doubts(const struct profile_task *task, const struct profile_out
 
         if (step->kind == SEGMENT_KERNEL && !step->cut && step->worst > LONG_WHOLE) {
             const struct notice_words *words = notice_find(step->unsliced);
+            char readable[DEMANGLE_SIZE];
 
+            demangle_kernel(step->kernel, readable, sizeof readable);
             (void)fprintf(stderr, "  kernel %s runs whole (%s): others wait up to %.3f ms for it; %s\n",
-                          step->kernel, words ? words->sentence : "no reason seen", nsec_to_ms(step->worst),
+                          readable, words ? words->sentence : "no reason seen", nsec_to_ms(step->worst),
                           words ? words->advice : "profile it again");
         }
     }

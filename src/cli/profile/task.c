@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/demangle.h"
+
 static baton_nsec up(baton_nsec time)
 {
     return (time + NSEC_PER_US - 1) / NSEC_PER_US * NSEC_PER_US;
@@ -65,7 +67,10 @@ static int make_segment(const struct profile_task measured[], unsigned gpus, siz
         segment->bytes = step->bytes;
     about->mean = mean(step->sum, measured[0].jobs);
     if (step->kind == SEGMENT_KERNEL) {
-        about->kernel = copied(arena, step->kernel);
+        char readable[DEMANGLE_SIZE];
+
+        demangle_kernel(step->kernel, readable, sizeof readable);
+        about->kernel = copied(arena, readable);
         about->unsliced = step->cut ? NULL : copied(arena, step->unsliced);
     }
     return make_multi(measured, gpus, i, arena, segment);

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "study/rank.h"
+#include "study/study_rank.h"
 #include "study/store/store.h"
 
 #define STUDY_MAX_CURVES 16

@@ -10,14 +10,14 @@
 #include "base/file.h"
 #include "cli/study/study.h"
 #include "cli/study/pictures.h"
-#include "report/page.h"
+#include "report/html_page.h"
 
 #define MOST_SCENES 512
 
 /* The page and the folder that the pictures go to. */
 struct album {
     const char *folder;
-    struct page page;
+    struct html_page page;
     size_t pictures;
 };
 
@@ -46,7 +46,8 @@ static int add_picture(struct album *album, const char *name, struct draft *draw
     return result;
 }
 
-static void add_rank_table(struct page *page, const struct ranking *ranking, const struct rank_table *table)
+static void add_rank_table(struct html_page *page, const struct ranking *ranking,
+                           const struct rank_table *table)
 {
     const char *head[6 + STUDY_MAX_OVERHEADS] = {"rank", "median", "average", "std", "area", "(CPU,GPU,rho)"};
     size_t n = 6;
@@ -248,7 +249,7 @@ static int add_gema(struct album *album, struct store *store)
     return result;
 }
 
-static void add_figures(struct page *page, const struct store_totals *totals)
+static void add_figures(struct html_page *page, const struct store_totals *totals)
 {
     const struct {
         uint64_t value;

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "cli/study/study.h"
-#include "study/rank.h"
+#include "study/study_rank.h"
 
 static void print_table(const struct ranking *ranking, const struct rank_table *table)
 {

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "client/batch/batcher.h"
@@ -56,37 +57,74 @@ static int monotonic_init(pthread_mutex_t *lock, pthread_cond_t *changed)
     return -error;
 }
 
-static int open_gpu(struct baton_batcher *batcher, const struct baton_gpu *gpu, char *message, size_t size)
+/* Begins the next GPU of the batcher: the caller opens its device and counts it. */
+static int begin_gpu(struct baton_batcher *batcher, const char *node, const struct batch_api *api,
+                     char *message, size_t size)
 {
-    const struct opencl *cl = batcher->cl;
     struct batcher_gpu *fresh = &batcher->gpus[batcher->n_gpus];
-    cl_command_queue *queues[] = {&fresh->in, &fresh->out, &fresh->execute};
 
-    fresh->node = gpu->node ? topology_node(&batcher->topology, gpu->node) : -1;
+    fresh->api = api;
+    fresh->node = node ? topology_node(&batcher->topology, node) : -1;
     if (fresh->node < 0 || batcher->topology.nodes[fresh->node].role != ROLE_GPU)
-        return say(message, size, -EINVAL, "%s is not a GPU of the topology", gpu->node ? gpu->node : "NULL");
+        return say(message, size, -EINVAL, "%s is not a GPU of the topology", node ? node : "NULL");
     for (size_t i = 0; i < batcher->n_gpus; i++) {
         if (batcher->gpus[i].node == fresh->node)
-            return say(message, size, -EINVAL, "%s is given twice", gpu->node);
+            return say(message, size, -EINVAL, "%s is given twice", node);
     }
-    if (cl->clRetainContext(gpu->context) != CL_SUCCESS)
-        return say(message, size, -EINVAL, "the context of %s is not valid", gpu->node);
-    fresh->context = gpu->context;
-    fresh->device = gpu->device;
+    return 0;
+}
+
+/* result and why: of opening its device */
+static int finish_gpu(struct baton_batcher *batcher, int result, const char *why, char *message, size_t size)
+{
+    struct batcher_gpu *fresh = &batcher->gpus[batcher->n_gpus];
+
+    if (result)
+        return say(message, size, result, "%s: %s", batcher->topology.nodes[fresh->node].name, why);
     (void)pthread_mutex_init(&fresh->in_lock, NULL);
     (void)pthread_mutex_init(&fresh->out_lock, NULL);
     batcher->n_gpus++;
-    for (size_t q = 0; q < 3; q++) {
-        cl_int error;
-
-        *queues[q] = cl->clCreateCommandQueueWithProperties(gpu->context, gpu->device, NULL, &error);
-        if (error != CL_SUCCESS) {
-            *queues[q] = NULL;
-            return say(message, size, -ENODEV, "%s: no command queue: %s (%d)", gpu->node,
-                       opencl_error_name(error), error);
-        }
-    }
     return 0;
+}
+
+static int open_gpus(struct baton_batcher *batcher, const struct batch_libraries *libraries,
+                     const struct baton_batcher_config *config, char *message, size_t size)
+{
+    char why[200] = "no memory";
+    int result = 0;
+
+    for (size_t i = 0; i < config->n_gpus && !result; i++) {
+        const struct baton_gpu *gpu = &config->gpus[i];
+        void **device = &batcher->gpus[batcher->n_gpus].device;
+
+        result = begin_gpu(batcher, gpu->node, &batch_opencl, message, size);
+        if (!result)
+            result = finish_gpu(batcher, batch_opencl_open(libraries, gpu, device, why, sizeof why), why,
+                                message, size);
+    }
+    for (size_t i = 0; i < config->n_cuda_gpus && !result; i++) {
+        const struct baton_cuda_gpu *gpu = &config->cuda_gpus[i];
+        void **device = &batcher->gpus[batcher->n_gpus].device;
+
+        result = begin_gpu(batcher, gpu->node, &batch_cuda, message, size);
+        if (!result)
+            result = finish_gpu(batcher, batch_cuda_open(libraries, gpu, device, why, sizeof why), why,
+                                message, size);
+    }
+    return result;
+}
+
+static void close_gpus(struct baton_batcher *batcher)
+{
+    for (size_t i = 0; i < batcher->n_gpus; i++) {
+        if (batcher->gpus[i].api->disconnect)
+            batcher->gpus[i].api->disconnect(batcher->gpus[i].device);
+    }
+    for (size_t i = 0; i < batcher->n_gpus; i++) {
+        batcher->gpus[i].api->close(batcher->gpus[i].device);
+        pthread_mutex_destroy(&batcher->gpus[i].in_lock);
+        pthread_mutex_destroy(&batcher->gpus[i].out_lock);
+    }
 }
 
 /* The batcher's thread runs one batch after the other, in the order of their start. */
@@ -127,8 +165,8 @@ static void *run_batches(void *argument)
     }
 }
 
-static int open_batcher(struct baton_batcher *batcher, const struct baton_batcher_config *config,
-                        char *message, size_t size)
+static int open_batcher(struct baton_batcher *batcher, const struct batch_libraries *libraries,
+                        const struct baton_batcher_config *config, char *message, size_t size)
 {
     int result = read_topology(config->topology, &batcher->topology, message, size);
 
@@ -141,11 +179,9 @@ static int open_batcher(struct baton_batcher *batcher, const struct baton_batche
             return result;
         batcher->emulates = true;
     }
-    for (size_t i = 0; i < config->n_gpus; i++) {
-        result = open_gpu(batcher, &config->gpus[i], message, size);
-        if (result)
-            return result;
-    }
+    result = open_gpus(batcher, libraries, config, message, size);
+    if (result)
+        return result;
     result = -pthread_create(&batcher->runner, NULL, run_batches, batcher);
     if (result)
         return say(message, size, result, "cannot start a thread");
@@ -153,14 +189,15 @@ static int open_batcher(struct baton_batcher *batcher, const struct baton_batche
     return 0;
 }
 
-int batcher_new_over(const struct opencl *cl, const struct baton_batcher_config *config,
+int batcher_new_over(const struct batch_libraries *libraries, const struct baton_batcher_config *config,
                      struct baton_batcher **ret_batcher, char *ret_message, size_t size)
 {
     struct baton_batcher *batcher;
     int result;
 
     if (!config || !config->topology || (config->n_gpus && !config->gpus) ||
-        (unsigned)config->method > BATON_TIME_DIVISION || !(config->emulate_ratio >= 0))
+        (config->n_cuda_gpus && !config->cuda_gpus) || (unsigned)config->method > BATON_TIME_DIVISION ||
+        !(config->emulate_ratio >= 0))
         return say(ret_message, size, -EINVAL, "the configuration of the batcher is not complete");
     batcher = calloc(1, sizeof *batcher);
     if (!batcher)
@@ -172,12 +209,11 @@ int batcher_new_over(const struct opencl *cl, const struct baton_batcher_config 
     }
     list_init(&batcher->waiting);
     list_init(&batcher->hosts);
-    batcher->cl = cl;
     batcher->method = batch_methods[config->method];
-    batcher->gpus = calloc(config->n_gpus + 1, sizeof *batcher->gpus);
+    batcher->gpus = calloc(config->n_gpus + config->n_cuda_gpus + 1, sizeof *batcher->gpus);
     batcher->workers = calloc((size_t)2 * BATCH_MAX_STREAMS, sizeof *batcher->workers);
     if (batcher->gpus && batcher->workers)
-        result = open_batcher(batcher, config, ret_message, size);
+        result = open_batcher(batcher, libraries, config, ret_message, size);
     else
         result = say(ret_message, size, -ENOMEM, "no memory");
     if (result)
@@ -190,18 +226,24 @@ int batcher_new_over(const struct opencl *cl, const struct baton_batcher_config 
 /* The fields of the first version. */
 #define CONFIG_SIZE (offsetof(struct baton_batcher_config, emulate_ratio) + sizeof(double))
 
-int baton_batcher_new(const struct baton_batcher_config *config, struct baton_batcher **ret_batcher,
+int baton_batcher_new(const struct baton_batcher_config *given, struct baton_batcher **ret_batcher,
                       char *ret_message, size_t size)
 {
-    const struct opencl *cl = opencl_get();
+    struct baton_batcher_config config = {0};
+    struct batch_libraries libraries = {0};
     int result;
 
-    if (config->size < CONFIG_SIZE)
+    if (given->size < CONFIG_SIZE)
         return say(ret_message, size, -EINVAL,
                    "expected sizeof(struct baton_batcher_config) in its field size");
-    if (!cl)
+    memcpy(&config, given, given->size < sizeof config ? given->size : sizeof config);
+    libraries.cl = config.n_gpus ? opencl_get() : NULL;
+    libraries.cuda = config.n_cuda_gpus ? cuda_driver_get() : NULL;
+    if (config.n_gpus && !libraries.cl)
         return say(ret_message, size, -ENODEV, "libOpenCL.so.1 is not there, or older than OpenCL 2.1");
-    result = batcher_new_over(cl, config, ret_batcher, ret_message, size);
+    if (config.n_cuda_gpus && !libraries.cuda)
+        return say(ret_message, size, -ENODEV, "libcuda.so.1 is not there, or lacks a function");
+    result = batcher_new_over(&libraries, &config, ret_batcher, ret_message, size);
     if (result == 0)
         batcher_use(*ret_batcher, join_find());
     return result;
@@ -224,17 +266,7 @@ void baton_batcher_free(struct baton_batcher *batcher)
     for (size_t i = 0; i < batcher->n_workers; i++)
         pthread_join(batcher->workers[i], NULL);
     batcher_free_hosts(batcher);
-    for (size_t i = 0; i < batcher->n_gpus; i++) {
-        cl_command_queue queues[] = {batcher->gpus[i].in, batcher->gpus[i].out, batcher->gpus[i].execute};
-
-        for (size_t q = 0; q < 3; q++) {
-            if (queues[q])
-                batcher->cl->clReleaseCommandQueue(queues[q]);
-        }
-        batcher->cl->clReleaseContext(batcher->gpus[i].context);
-        pthread_mutex_destroy(&batcher->gpus[i].in_lock);
-        pthread_mutex_destroy(&batcher->gpus[i].out_lock);
-    }
+    close_gpus(batcher);
     free(batcher->gpus);
     free(batcher->workers);
     topology_done(&batcher->topology);
@@ -262,7 +294,6 @@ int baton_batch_start(struct baton_batcher *batcher, const struct baton_stream s
     }
     list_init(&batch->link);
     batch->batcher = batcher;
-    batch->cl = batcher->cl;
     result = batch_prepare(batch, streams, n);
     if (result && !batch->failed) { /* not an error of a stream: the machine lacks some resource */
         batch_release(batch);

@@ -74,57 +74,73 @@ static baton_nsec pace(const struct baton_batch *batch, size_t stream, double by
     return batch->started_at + (baton_nsec)(isfinite(begin) ? begin : 0);
 }
 
-static cl_int wait_for(const struct opencl *cl, cl_event event)
+static struct baton_place place_at(const struct baton_place *place, size_t at)
 {
-    cl_int error = cl->clWaitForEvents(1, &event);
+    struct baton_place moved = *place;
 
-    cl->clReleaseEvent(event);
-    return error;
+    moved.offset += at;
+    return moved;
 }
 
-static cl_int write_piece(const struct opencl *cl, const struct stream_task *task, size_t at, size_t length,
-                          const void *from)
+static int write_piece(const struct stream_task *task, size_t at, size_t length, const void *from)
 {
-    cl_int error;
+    struct batcher_gpu *gpu = task->target;
+    struct baton_place to = place_at(&task->to, at);
+    int code;
 
-    pthread_mutex_lock(&task->target->in_lock);
-    error = cl->clEnqueueWriteBuffer(task->target->in, task->to.buffer, CL_TRUE, task->to.offset + at, length,
-                                     from, 0, NULL, NULL);
-    pthread_mutex_unlock(&task->target->in_lock);
-    return error;
+    pthread_mutex_lock(&gpu->in_lock);
+    code = gpu->api->write(gpu->device, &to, from, length);
+    pthread_mutex_unlock(&gpu->in_lock);
+    return code;
 }
 
-static cl_int read_piece(const struct opencl *cl, const struct stream_task *task, size_t at, size_t length,
-                         void *to)
+static int read_piece(const struct stream_task *task, size_t at, size_t length, void *to)
 {
-    cl_int error;
+    struct batcher_gpu *gpu = task->source;
+    struct baton_place from = place_at(&task->from, at);
+    int code;
 
-    pthread_mutex_lock(&task->source->out_lock);
-    error = cl->clEnqueueReadBuffer(task->source->out, task->from.buffer, CL_TRUE, task->from.offset + at,
-                                    length, to, 0, NULL, NULL);
-    pthread_mutex_unlock(&task->source->out_lock);
-    return error;
+    pthread_mutex_lock(&gpu->out_lock);
+    code = gpu->api->read(gpu->device, &from, to, length);
+    pthread_mutex_unlock(&gpu->out_lock);
+    return code;
+}
+
+static int copy_piece(const struct stream_task *task, size_t at, size_t length)
+{
+    struct batcher_gpu *source = task->source;
+    struct batcher_gpu *target = task->target;
+    struct baton_place from = place_at(&task->from, at);
+    struct baton_place to = place_at(&task->to, at);
+    int code;
+
+    pthread_mutex_lock(&source->out_lock);
+    pthread_mutex_lock(&target->in_lock);
+    code = target->api->copy(source->device, &from, target->device, &to, length);
+    pthread_mutex_unlock(&target->in_lock);
+    pthread_mutex_unlock(&source->out_lock);
+    return code;
 }
 
 /*
  * The second leg of a staged piece: waits until the first leg has read it, writes it, and frees the
  * slot.
  */
-static cl_int write_staged(struct baton_batch *batch, struct stream_task *task, size_t at, size_t length)
+static int write_staged(struct baton_batch *batch, struct stream_task *task, size_t at, size_t length)
 {
     size_t piece = at / BATCH_STAGE_BYTES;
-    cl_int error;
+    int error;
 
     pthread_mutex_lock(&batch->lock);
     task->reading = true;
     pthread_cond_broadcast(&batch->changed);
     while (!batch->failed && task->pieces_read <= piece)
         pthread_cond_wait(&batch->changed, &batch->lock);
-    error = batch->failed ? COPY_CANCELLED : CL_SUCCESS;
+    error = batch->failed ? COPY_CANCELLED : 0;
     pthread_mutex_unlock(&batch->lock);
     if (error)
         return error;
-    error = write_piece(batch->cl, task, at, length, task->stage[piece % N_STAGES]);
+    error = write_piece(task, at, length, task->stage[piece % N_STAGES]);
     pthread_mutex_lock(&batch->lock);
     task->pieces_written = piece + 1;
     pthread_cond_broadcast(&batch->changed);
@@ -132,7 +148,7 @@ static cl_int write_staged(struct baton_batch *batch, struct stream_task *task, 
     return error;
 }
 
-cl_int batch_copy_first_leg(struct baton_batch *batch, size_t stream)
+int batch_copy_first_leg(struct baton_batch *batch, size_t stream)
 {
     struct stream_task *task = &batch->streams[stream];
 
@@ -140,7 +156,7 @@ cl_int batch_copy_first_leg(struct baton_batch *batch, size_t stream)
         size_t piece = at / BATCH_STAGE_BYTES;
         size_t length = task->bytes - at < BATCH_STAGE_BYTES ? task->bytes - at : BATCH_STAGE_BYTES;
         bool failed;
-        cl_int error;
+        int error;
 
         pthread_mutex_lock(&batch->lock);
         while (!batch->failed && (!task->reading || piece >= task->pieces_written + N_STAGES))
@@ -149,7 +165,7 @@ cl_int batch_copy_first_leg(struct baton_batch *batch, size_t stream)
         pthread_mutex_unlock(&batch->lock);
         if (failed)
             return COPY_CANCELLED;
-        error = read_piece(batch->cl, task, at, length, task->stage[piece % N_STAGES]);
+        error = read_piece(task, at, length, task->stage[piece % N_STAGES]);
         if (error)
             return error;
         pthread_mutex_lock(&batch->lock);
@@ -157,38 +173,27 @@ cl_int batch_copy_first_leg(struct baton_batch *batch, size_t stream)
         pthread_cond_broadcast(&batch->changed);
         pthread_mutex_unlock(&batch->lock);
     }
-    return CL_SUCCESS;
+    return 0;
 }
 
-static cl_int move(struct baton_batch *batch, struct stream_task *task, size_t at, size_t length)
+static int move(struct baton_batch *batch, struct stream_task *task, size_t at, size_t length)
 {
-    const struct opencl *cl = batch->cl;
-    cl_event event;
-    cl_int error;
-
     switch (task->kind) {
     case COPY_UP:
-        return write_piece(cl, task, at, length, (const char *)task->from.host + at);
+        return write_piece(task, at, length, (const char *)task->from.host + at);
     case COPY_DOWN:
-        return read_piece(cl, task, at, length, (char *)task->to.host + at);
+        return read_piece(task, at, length, (char *)task->to.host + at);
     case COPY_DEVICE:
-        pthread_mutex_lock(&task->target->in_lock);
-        error =
-            cl->clEnqueueCopyBuffer(task->target->in, task->from.buffer, task->to.buffer,
-                                    task->from.offset + at, task->to.offset + at, length, 0, NULL, &event);
-        if (!error)
-            error = wait_for(cl, event);
-        pthread_mutex_unlock(&task->target->in_lock);
-        return error;
+        return copy_piece(task, at, length);
     case COPY_HOST:
         memmove((char *)task->to.host + at, (const char *)task->from.host + at, length);
-        return CL_SUCCESS;
+        return 0;
     case COPY_STAGED:
         return write_staged(batch, task, at, length);
     case COPY_NONE:
         break;
     }
-    return CL_SUCCESS;
+    return 0;
 }
 
 static size_t chunk_size(const struct baton_batch *batch, const struct stream_task *task)
@@ -198,7 +203,7 @@ static size_t chunk_size(const struct baton_batch *batch, const struct stream_ta
     return batch->pacing || batch->emulator ? batch_chunk_bytes(task->bytes) : task->bytes;
 }
 
-cl_int batch_copy(struct baton_batch *batch, size_t stream)
+int batch_copy(struct baton_batch *batch, size_t stream)
 {
     struct stream_task *task = &batch->streams[stream];
     size_t chunk = chunk_size(batch, task);
@@ -208,7 +213,7 @@ cl_int batch_copy(struct baton_batch *batch, size_t stream)
         size_t length = task->bytes - at < chunk ? task->bytes - at : chunk;
         double begin = all * (double)at / (double)task->bytes;
         double end = all * (double)(at + length) / (double)task->bytes;
-        cl_int error;
+        int error;
 
         if (batch->pacing && !batch_wait_until(batch, pace(batch, stream, (double)at * batch->ratio)))
             return COPY_CANCELLED;
@@ -224,5 +229,5 @@ cl_int batch_copy(struct baton_batch *batch, size_t stream)
     }
     if (batch->emulator && !emulate(batch, stream, 0, all))
         return COPY_CANCELLED;
-    return CL_SUCCESS;
+    return 0;
 }

@@ -56,11 +56,13 @@ static void pass_turn(struct baton_batch *batch, const struct ticket tickets[], 
     pthread_mutex_unlock(&batch->lock);
 }
 
-static void report(struct baton_batch *batch, const struct stream_task *task, const char *what, cl_int error)
+/* gpu: the one whose API gave the code */
+static void report(struct baton_batch *batch, const struct stream_task *task, const struct batcher_gpu *gpu,
+                   const char *what, int code)
 {
-    if (error != COPY_CANCELLED)
-        batch_fail(batch, -EIO, "stream '%s': %s failed: %s (%d)", task->name, what, opencl_error_name(error),
-                   error);
+    if (code != COPY_CANCELLED)
+        batch_fail(batch, -EIO, "stream '%s': %s failed: %s (%d)", task->name, what,
+                   gpu->api->error_name(code), code);
 }
 
 static baton_nsec since_start(const struct baton_batch *batch)
@@ -143,7 +145,7 @@ static void end_work(struct baton_batch *batch, int core)
 static bool run_copy(struct baton_batch *batch, size_t stream)
 {
     struct stream_task *task = &batch->streams[stream];
-    cl_int error;
+    int error;
     int core;
 
     if (!take_turn(batch, task->copy_tickets, task->n_copy_tickets))
@@ -155,7 +157,7 @@ static bool run_copy(struct baton_batch *batch, size_t stream)
     task->measured.copy_end = since_start(batch);
     end_work(batch, core);
     if (error) {
-        report(batch, task, "its copy", error);
+        report(batch, task, task->target ? task->target : task->source, "its copy", error);
         return false;
     }
     pass_turn(batch, task->copy_tickets, task->n_copy_tickets);
@@ -166,10 +168,8 @@ static bool run_kernel(struct baton_batch *batch, size_t stream)
 {
     struct stream_task *task = &batch->streams[stream];
     const struct stream_times *planned = &batch->timeline.streams[stream];
-    const struct opencl *cl = batch->cl;
-    cl_event event;
-    cl_int error;
     bool waits;
+    int error;
     int core;
 
     if (!take_turn(batch, &task->kernel_ticket, 1))
@@ -179,16 +179,11 @@ static bool run_kernel(struct baton_batch *batch, size_t stream)
     if (!begin_work(batch, task, &task->computing, waits, &core))
         return false;
     task->measured.kernel_begin = since_start(batch);
-    error = cl->clEnqueueNDRangeKernel(task->where->execute, task->kernel, task->dimensions, NULL,
-                                       task->global, task->has_local ? task->local : NULL, 0, NULL, &event);
-    if (!error) {
-        error = cl->clWaitForEvents(1, &event);
-        cl->clReleaseEvent(event);
-    }
+    error = task->where->api->launch(task->where->device, task->kernel);
     task->measured.kernel_end = since_start(batch);
     end_work(batch, core);
     if (error) {
-        report(batch, task, "its kernel", error);
+        report(batch, task, task->where, "its kernel", error);
         return false;
     }
     if (batch->emulator) {
@@ -225,10 +220,10 @@ static void run_job(const struct batch_job *job)
 
     take_position(batch, task);
     if (job->first_leg) {
-        cl_int error = batch_copy_first_leg(batch, job->stream);
+        int error = batch_copy_first_leg(batch, job->stream);
 
         if (error)
-            report(batch, task, "its copy to the staging memory", error);
+            report(batch, task, task->source, "its copy to the staging memory", error);
     } else if (task->kind == COPY_NONE || run_copy(batch, job->stream)) {
         if (task->kernel && !run_kernel(batch, job->stream))
             task->measured.kernel_end = 0;

@@ -1,24 +1,18 @@
-/*
- * Host memory that the driver pins: a buffer made with CL_MEM_ALLOC_HOST_PTR and mapped during its
- * whole life. This is OpenCL's way to get page-locked memory.
- */
+/* Host memory that the driver pins. */
 #include <stdlib.h>
 
 #include "client/batch/batcher.h"
 
 struct host_memory {
-    struct list link; /* baton_batcher::hosts */
-    void *host;
-    cl_mem buffer;
-    cl_command_queue queue;
+    struct list link;    /* baton_batcher::hosts */
+    void *host, *handle; /* of gpu->api */
+    const struct batcher_gpu *gpu;
 };
 
 void *baton_host_alloc(struct baton_batcher *batcher, const char *node, size_t bytes)
 {
-    const struct opencl *cl = batcher->cl;
     const struct batcher_gpu *gpu = NULL;
     struct host_memory *memory;
-    cl_int error;
 
     for (size_t i = 0; node && i < batcher->n_gpus; i++) {
         if (batcher->gpus[i].node == topology_node(&batcher->topology, node))
@@ -27,17 +21,9 @@ void *baton_host_alloc(struct baton_batcher *batcher, const char *node, size_t b
     memory = gpu ? calloc(1, sizeof *memory) : NULL;
     if (!memory)
         return NULL;
-    memory->queue = gpu->in;
-    memory->buffer =
-        cl->clCreateBuffer(gpu->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes, NULL, &error);
-    if (!memory->buffer || error) {
-        free(memory);
-        return NULL;
-    }
-    memory->host = cl->clEnqueueMapBuffer(memory->queue, memory->buffer, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE,
-                                          0, bytes, 0, NULL, NULL, &error);
-    if (!memory->host || error) {
-        cl->clReleaseMemObject(memory->buffer);
+    memory->gpu = gpu;
+    memory->host = gpu->api->host_alloc(gpu->device, bytes, &memory->handle);
+    if (!memory->host) {
         free(memory);
         return NULL;
     }
@@ -47,11 +33,9 @@ void *baton_host_alloc(struct baton_batcher *batcher, const char *node, size_t b
     return memory->host;
 }
 
-static void release(struct baton_batcher *batcher, struct host_memory *memory)
+static void release(struct host_memory *memory)
 {
-    batcher->cl->clEnqueueUnmapMemObject(memory->queue, memory->buffer, memory->host, 0, NULL, NULL);
-    batcher->cl->clFinish(memory->queue);
-    batcher->cl->clReleaseMemObject(memory->buffer);
+    memory->gpu->api->host_free(memory->gpu->device, memory->host, memory->handle);
     free(memory);
 }
 
@@ -73,7 +57,7 @@ void baton_host_free(struct baton_batcher *batcher, void *host)
         list_remove(&found->link);
     pthread_mutex_unlock(&batcher->lock);
     if (found)
-        release(batcher, found);
+        release(found);
 }
 
 void batcher_free_hosts(struct baton_batcher *batcher)
@@ -83,6 +67,6 @@ void batcher_free_hosts(struct baton_batcher *batcher)
         struct host_memory *memory = list_entry(at, struct host_memory, link);
 
         list_remove(&memory->link);
-        release(batcher, memory);
+        release(memory);
     }
 }

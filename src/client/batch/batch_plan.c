@@ -76,38 +76,60 @@ static struct batcher_gpu *find_gpu(const struct baton_batcher *batcher, int nod
     return NULL;
 }
 
+/* Keeps the memory at both ends of the copy. NULL, or the error. */
+static const char *hold_memory(struct stream_task *task, char *message, size_t size)
+{
+    const char *wrong = NULL;
+    const char *end = "from";
+
+    if (task->source) {
+        wrong = task->source->api->hold(task->source->device, &task->from, task->bytes);
+        task->holds_from = !wrong;
+    }
+    if (task->target && !wrong) {
+        end = "to";
+        wrong = task->target->api->hold(task->target->device, &task->to, task->bytes);
+        task->holds_to = !wrong;
+    }
+    if (!wrong)
+        return NULL;
+    (void)snprintf(message, size, "the memory that it copies %s %s", end, wrong);
+    return message;
+}
+
+static enum copy_kind kind_of(const struct stream_task *task)
+{
+    const struct batcher_gpu *source = task->source;
+    const struct batcher_gpu *target = task->target;
+
+    if (source && target)
+        return source->api == target->api && source->api->connect(source->device, target->device)
+                   ? COPY_DEVICE
+                   : COPY_STAGED;
+    return source ? COPY_DOWN : target ? COPY_UP : COPY_HOST;
+}
+
 /* Finds the direction of the copy. NULL, or the error. */
 static const char *plan_copy(struct baton_batch *batch, const struct batch_stream *model,
-                             struct stream_task *task)
+                             struct stream_task *task, char *message, size_t size)
 {
     const struct topology_node *nodes = batch->batcher->topology.nodes;
     bool from_gpu = nodes[model->from].role == ROLE_GPU;
     bool to_gpu = nodes[model->to].role == ROLE_GPU;
+    const char *wrong;
 
     task->source = from_gpu ? find_gpu(batch->batcher, model->from) : NULL;
     task->target = to_gpu ? find_gpu(batch->batcher, model->to) : NULL;
     if ((from_gpu && !task->source) || (to_gpu && !task->target))
-        return "its GPU has no OpenCL device";
-    if ((from_gpu && !task->from.buffer) || (to_gpu && !task->to.buffer))
-        return "a copy from or to a GPU needs a buffer";
+        return "its GPU has no device";
+    if ((from_gpu && !task->from.address) || (to_gpu && !task->to.address))
+        return "a copy from or to a GPU needs a buffer or an address";
     if ((!from_gpu && !task->from.host) || (!to_gpu && !task->to.host))
         return "a copy from or to host memory needs a pointer";
-    if (!from_gpu)
-        task->from.buffer = NULL;
-    if (!to_gpu)
-        task->to.buffer = NULL;
-    if (from_gpu && to_gpu)
-        task->kind = task->source->context == task->target->context ? COPY_DEVICE : COPY_STAGED;
-    else
-        task->kind = from_gpu ? COPY_DOWN : to_gpu ? COPY_UP : COPY_HOST;
-    if (task->from.buffer && batch->cl->clRetainMemObject(task->from.buffer) != CL_SUCCESS) {
-        task->from.buffer = task->to.buffer = NULL;
-        return "the buffer that it copies from is not valid";
-    }
-    if (task->to.buffer && batch->cl->clRetainMemObject(task->to.buffer) != CL_SUCCESS) {
-        task->to.buffer = NULL;
-        return "the buffer that it copies to is not valid";
-    }
+    wrong = hold_memory(task, message, size);
+    if (wrong)
+        return wrong;
+    task->kind = kind_of(task);
     for (size_t s = 0; s < N_STAGES && task->kind == COPY_STAGED; s++) {
         task->stage[s] = aligned_alloc(4096, BATCH_STAGE_BYTES);
         if (!task->stage[s])
@@ -116,34 +138,15 @@ static const char *plan_copy(struct baton_batch *batch, const struct batch_strea
     return NULL;
 }
 
-/* Clones the kernel with its arguments, so that the program may reuse its own at once. */
 static const char *plan_kernel(struct baton_batch *batch, const struct baton_kernel *kernel,
                                const struct batch_stream *model, struct stream_task *task)
 {
-    const struct opencl *cl = batch->cl;
-    cl_int error;
-
     task->where = find_gpu(batch->batcher, model->gpu);
     if (!task->where)
-        return "its GPU has no OpenCL device";
+        return "its GPU has no device";
     if (kernel->dimensions < 1 || kernel->dimensions > 3)
         return "a kernel needs 1 to 3 dimensions";
-    task->dimensions = kernel->dimensions;
-    memcpy(task->global, kernel->global, sizeof task->global);
-    memcpy(task->local, kernel->local, sizeof task->local);
-    task->has_local = kernel->local[0] > 0;
-    task->kernel = cl->clCloneKernel(kernel->kernel, &error);
-    if (error != CL_SUCCESS || !task->kernel) {
-        task->kernel = NULL;
-        if (cl->clRetainKernel(kernel->kernel) != CL_SUCCESS)
-            return "its kernel is not valid";
-        task->kernel = kernel->kernel;
-    }
-    for (size_t a = 0; a < kernel->n_args; a++) {
-        if (cl->clSetKernelArg(task->kernel, (cl_uint)a, kernel->args[a].size, kernel->args[a].value))
-            return "an argument of its kernel is not valid";
-    }
-    return NULL;
+    return task->where->api->kernel_new(task->where->device, kernel, &task->kernel);
 }
 
 static int plan_stream(struct baton_batch *batch, const struct baton_stream *stream, size_t i)
@@ -151,6 +154,7 @@ static int plan_stream(struct baton_batch *batch, const struct baton_stream *str
     struct stream_task *task = &batch->streams[i];
     const struct batch_stream *model = &batch->models[i];
     const char *wrong = NULL;
+    char message[160];
     char number[32];
 
     (void)snprintf(task->name, sizeof task->name, "%s", stream_name(stream, i, number, sizeof number));
@@ -159,7 +163,7 @@ static int plan_stream(struct baton_batch *batch, const struct baton_stream *str
     if (stream->bytes > 0) {
         task->from = stream->from;
         task->to = stream->to;
-        wrong = plan_copy(batch, model, task);
+        wrong = plan_copy(batch, model, task, message, sizeof message);
     }
     if (!wrong && (stream->kernel.kernel != NULL) != (model->kernel > 0))
         wrong = "a kernel and its predicted time go together";
@@ -300,15 +304,15 @@ void batch_release(struct baton_batch *batch)
     for (size_t i = 0; batch->streams && i < batch->plan.n; i++) {
         struct stream_task *task = &batch->streams[i];
 
-        if (task->from.buffer && task->kind != COPY_NONE)
-            batch->cl->clReleaseMemObject(task->from.buffer);
-        if (task->to.buffer && task->kind != COPY_NONE)
-            batch->cl->clReleaseMemObject(task->to.buffer);
+        if (task->holds_from)
+            task->source->api->drop(task->source->device, &task->from);
+        if (task->holds_to)
+            task->target->api->drop(task->target->device, &task->to);
         if (task->kernel)
-            batch->cl->clReleaseKernel(task->kernel);
+            task->where->api->kernel_free(task->where->device, task->kernel);
         for (size_t s = 0; s < N_STAGES; s++)
             free(task->stage[s]);
-        task->from.buffer = task->to.buffer = NULL;
+        task->holds_from = task->holds_to = false;
         task->kernel = NULL;
         memset(task->stage, 0, sizeof task->stage);
     }

@@ -11,6 +11,7 @@
 #ifndef CLIENT_BATCHER_H
 #define CLIENT_BATCHER_H
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -18,11 +19,11 @@
 #include "base/list.h"
 #include "base/nsec.h"
 #include "baton/batch.h"
+#include "client/batch/batch_api.h"
 #include "client/batch/batch_cores.h"
 #include "client/batch/batch_emulator.h"
 #include "client/batch/batch_engines.h"
 #include "client/join.h"
-#include "client/opencl.h"
 #include "transfer/batch.h"
 
 /*
@@ -38,13 +39,13 @@ enum copy_kind { COPY_NONE, COPY_UP, COPY_DOWN, COPY_DEVICE, COPY_HOST, COPY_STA
 
 struct batcher_gpu {
     int node;
-    cl_device_id device;
-    cl_context context;                /* retained */
-    cl_command_queue in, out, execute; /* owned */
+    const struct batch_api *api;
+    void *device; /* owned; the API's own */
     /*
-     * Held around each command in `in` and `out`: an engine copies one piece at a time, of any
+     * Held around each copy to and from the GPU: an engine copies one piece at a time, of any
      * stream. In addition, a driver that runs commands inside the enqueue call (PoCL's basic
-     * device) deadlocks when two threads use one queue.
+     * device) deadlocks when two threads use one queue. A copy between GPUs takes out_lock of the
+     * source, then in_lock of the target.
      */
     pthread_mutex_t in_lock, out_lock;
 };
@@ -60,11 +61,9 @@ struct stream_task {
     size_t bytes;
     enum copy_kind kind;
     struct baton_place from, to;                 /* names of nodes are not kept */
+    bool holds_from, holds_to;                   /* the API keeps the memory of the place */
     struct batcher_gpu *source, *target, *where; /* of the copy; of the kernel; NULL: none */
-    cl_kernel kernel;                            /* owned */
-    cl_uint dimensions;
-    size_t global[3], local[3];
-    bool has_local;
+    void *kernel;                                /* owned; of where->api */
     struct ticket copy_tickets[2];
     size_t n_copy_tickets;
     struct ticket kernel_ticket;
@@ -79,7 +78,6 @@ struct stream_task {
 struct baton_batch {
     struct list link;              /* baton_batcher::waiting */
     struct baton_batcher *batcher; /* valid until done */
-    const struct opencl *cl;
     const struct batch_method *method;
     struct stream_task *streams; /* owned */
     struct batch_stream *models; /* owned */
@@ -111,7 +109,6 @@ struct batch_job {
 };
 
 struct baton_batcher {
-    const struct opencl *cl;
     struct topology topology;
     struct topology emulated;
     bool emulates;
@@ -136,8 +133,8 @@ struct baton_batcher {
     size_t n_jobs; /* jobs[0..n_jobs) are not taken yet */
 };
 
-/* batch.c: like baton_batcher_new(), with another table of OpenCL functions. */
-int batcher_new_over(const struct opencl *cl, const struct baton_batcher_config *config,
+/* batch.c: like baton_batcher_new(), with other tables of functions and the whole configuration. */
+int batcher_new_over(const struct batch_libraries *libraries, const struct baton_batcher_config *config,
                      struct baton_batcher **ret_batcher, char *ret_message, size_t size);
 
 /* batch_host.c: frees all remaining memory of baton_host_alloc(). */
@@ -149,7 +146,7 @@ int batch_models(const struct topology *topology, const struct baton_stream stre
                  struct batch_stream ret_models[], char *ret_message, size_t size);
 /* Copies, checks and plans: 0, or -errno with the batch failed and its message set. */
 int batch_prepare(struct baton_batch *batch, const struct baton_stream streams[], size_t n);
-void batch_release(struct baton_batch *batch); /* releases all OpenCL objects */
+void batch_release(struct baton_batch *batch); /* releases all that the APIs keep for it */
 
 /* batch_execute.c */
 /* Runs the batch on the batcher's workers and waits; called by the runner only. */
@@ -163,11 +160,12 @@ void batch_fail(struct baton_batch *batch, int error, const char *format, ...)
 /* Waits until the instant; false when the batch has failed meanwhile. */
 bool batch_wait_until(struct baton_batch *batch, baton_nsec at);
 /*
- * Executes the stream's copy, paced and emulated as the batch requires. CL_SUCCESS, an OpenCL
- * error, or COPY_CANCELLED.
+ * Executes the stream's copy, paced and emulated as the batch requires. 0, a code of the API of the
+ * GPU that it copies to (else from), or COPY_CANCELLED. The first leg: of the API that it copies
+ * from.
  */
-#define COPY_CANCELLED 1
-cl_int batch_copy(struct baton_batch *batch, size_t stream);
-cl_int batch_copy_first_leg(struct baton_batch *batch, size_t stream);
+#define COPY_CANCELLED INT_MIN
+int batch_copy(struct baton_batch *batch, size_t stream);
+int batch_copy_first_leg(struct baton_batch *batch, size_t stream);
 
 #endif

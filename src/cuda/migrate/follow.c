@@ -57,12 +57,6 @@ static bool is_ancient(const struct entry *entry)
     return false;
 }
 
-/* The stub looks again where it goes. */
-static void look_again(unsigned index)
-{
-    atomic_store_explicit(&stub_targets[index], (void *)stub_first, memory_order_release);
-}
-
 /* --- calls that keep the program at home --- */
 
 static CUresult stay(struct call *call)
@@ -91,7 +85,7 @@ static void hook(unsigned index)
         entry->handler = stay;
     } else {
         entry->hooked = true;
-        look_again(index);
+        front_look_again(index);
     }
 }
 
@@ -106,7 +100,7 @@ static void hook_own(unsigned index, entry_handler handler, unsigned arguments)
     entry->arguments = arguments;
     entry->hooked = true;
     before.stays[index] = false;
-    look_again(index);
+    front_look_again(index);
 }
 
 void follow_install(void)
@@ -159,7 +153,7 @@ static void change(unsigned index, bool is_broken)
         entry->handler = is_broken ? broken : before.whole[index];
     } else {
         entry->hooked = is_broken || before.stays[index];
-        look_again(index);
+        front_look_again(index);
     }
 }
 

@@ -133,7 +133,7 @@ struct device_entry {
 };
 
 /* The threads of a block between two barriers. */
-struct stage {
+struct barrier_stage {
     uint32_t arrived, trues;           /* at the barrier that ends this stage */
     uint32_t last_arrived, last_trues; /* at the one that began it */
 };

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "cuda_abi/memory_calls.h"
-#include "cuda_cpu/driver/array.h"
+#include "cuda_cpu/driver/cuda_array.h"
 #include "cuda_cpu/driver/copy.h"
 
 static bool is_order(int order)

@@ -6,7 +6,7 @@
 
 #include "cuda_cpu/driver/driver.h"
 #include "cuda_abi/driver_calls.h"
-#include "cuda_cpu/driver/array.h"
+#include "cuda_cpu/driver/cuda_array.h"
 #include "cuda_cpu/driver/event.h"
 #include "cuda_cpu/driver/handles.h"
 #include "cuda_cpu/driver/memory.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda_cpu/driver/array.h"
+#include "cuda_cpu/driver/cuda_array.h"
 #include "cuda_cpu/driver/memory.h"
 
 CUDA_MEMCPY3D copy_line(uint64_t to, uint64_t from, size_t size)
@@ -18,7 +18,7 @@ CUDA_MEMCPY3D copy_line(uint64_t to, uint64_t from, size_t size)
 }
 
 /* One side of the description, in the same words for both. */
-struct side {
+struct copy_end {
     size_t x, y, z;
     CUmemorytype type;
     uint64_t address;
@@ -27,32 +27,32 @@ struct side {
     bool is_target;
 };
 
-static struct side source_of(const CUDA_MEMCPY3D *copy)
+static struct copy_end source_of(const CUDA_MEMCPY3D *copy)
 {
-    return (struct side){copy->srcXInBytes,
-                         copy->srcY,
-                         copy->srcZ,
-                         copy->srcMemoryType,
-                         copy->srcMemoryType == CU_MEMORYTYPE_HOST ? (uintptr_t)copy->srcHost
-                                                                   : copy->srcDevice,
-                         copy->srcArray,
-                         copy->srcPitch,
-                         copy->srcHeight,
-                         false};
+    return (struct copy_end){copy->srcXInBytes,
+                             copy->srcY,
+                             copy->srcZ,
+                             copy->srcMemoryType,
+                             copy->srcMemoryType == CU_MEMORYTYPE_HOST ? (uintptr_t)copy->srcHost
+                                                                       : copy->srcDevice,
+                             copy->srcArray,
+                             copy->srcPitch,
+                             copy->srcHeight,
+                             false};
 }
 
-static struct side target_of(const CUDA_MEMCPY3D *copy)
+static struct copy_end target_of(const CUDA_MEMCPY3D *copy)
 {
-    return (struct side){copy->dstXInBytes,
-                         copy->dstY,
-                         copy->dstZ,
-                         copy->dstMemoryType,
-                         copy->dstMemoryType == CU_MEMORYTYPE_HOST ? (uintptr_t)copy->dstHost
-                                                                   : copy->dstDevice,
-                         copy->dstArray,
-                         copy->dstPitch,
-                         copy->dstHeight,
-                         true};
+    return (struct copy_end){copy->dstXInBytes,
+                             copy->dstY,
+                             copy->dstZ,
+                             copy->dstMemoryType,
+                             copy->dstMemoryType == CU_MEMORYTYPE_HOST ? (uintptr_t)copy->dstHost
+                                                                       : copy->dstDevice,
+                             copy->dstArray,
+                             copy->dstPitch,
+                             copy->dstHeight,
+                             true};
 }
 
 static bool fits(uint64_t offset, uint64_t n, uint64_t room)
@@ -60,7 +60,7 @@ static bool fits(uint64_t offset, uint64_t n, uint64_t room)
     return offset <= room && n <= room - offset;
 }
 
-static CUresult place_array(const struct side *side, const CUDA_MEMCPY3D *copy,
+static CUresult place_array(const struct copy_end *side, const CUDA_MEMCPY3D *copy,
                             struct action_place *ret_place)
 {
     const struct texture_image *image;
@@ -92,7 +92,7 @@ static bool is_within(uint64_t slices, uint64_t slice, uint64_t rows, uint64_t r
            !__builtin_add_overflow(*ret_offset, bytes, ret_offset);
 }
 
-static CUresult place_memory(const struct side *side, const CUDA_MEMCPY3D *copy,
+static CUresult place_memory(const struct copy_end *side, const CUDA_MEMCPY3D *copy,
                              struct action_place *ret_place)
 {
     uint64_t pitch = side->pitch, slice, rows, first, last, row;
@@ -112,7 +112,7 @@ static CUresult place_memory(const struct side *side, const CUDA_MEMCPY3D *copy,
                                                                          : CUDA_ERROR_INVALID_VALUE;
 }
 
-static CUresult place(const struct side *side, const CUDA_MEMCPY3D *copy, struct action_place *ret_place)
+static CUresult place(const struct copy_end *side, const CUDA_MEMCPY3D *copy, struct action_place *ret_place)
 {
     struct memory_block block;
 
@@ -147,7 +147,7 @@ static enum memory_side side_of(uint64_t address)
 
 struct action *copy_action(const CUDA_MEMCPY3D *copy, CUresult *ret_code)
 {
-    struct side from = source_of(copy), to = target_of(copy);
+    struct copy_end from = source_of(copy), to = target_of(copy);
     struct action_copy made = {.width = copy->WidthInBytes, .height = copy->Height, .depth = copy->Depth};
     struct action *action;
 

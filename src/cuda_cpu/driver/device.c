@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cuda_cpu/driver/driver.h"
+#include "cuda_abi/cpu_device.h"
 #include "cuda_abi/driver_calls.h"
 #include "cuda_cpu/driver/memory.h"
 #include "cuda_cpu/driver/visible.h"
@@ -54,7 +55,7 @@ DRIVER_EXPORT CUresult cuDeviceGetName(char *ret_name, int room, CUdevice device
         return code;
     if (room <= 0)
         return CUDA_ERROR_INVALID_VALUE;
-    snprintf(ret_name, (size_t)room, "Baton CPU device %u", driver.machine_devices[device]);
+    snprintf(ret_name, (size_t)room, CPU_DEVICE_NAME " %u", driver.machine_devices[device]);
     return CUDA_SUCCESS;
 }
 

@@ -7,7 +7,7 @@
 #include "cuda_abi/driver_calls.h"
 #include "cuda_cpu/driver/event_page.h"
 #include "cuda_cpu/driver/handles.h"
-#include "cuda_cpu/driver/share.h"
+#include "cuda_cpu/driver/shared_memory.h"
 
 /*
  * With the event's lock held. An operation that waits for the latest record of whatever process:

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-struct handle_entry {
+struct driver_handle {
     const void *handle; /* NULL: free; HANDLE_GONE: free, but the search goes on behind it */
     const void *owner;
     enum handle_kind kind;
@@ -15,7 +15,7 @@ struct handle_entry {
 /* Open addressing with a power of two of places, at most half of them used or gone. */
 static struct {
     pthread_mutex_t lock;
-    struct handle_entry *entries;
+    struct driver_handle *entries;
     size_t room, used;
 } handles = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -27,9 +27,9 @@ static size_t place_of(const void *handle)
     return (size_t)(mixed >> 20) & (handles.room - 1);
 }
 
-static struct handle_entry *look_up(const void *handle)
+static struct driver_handle *look_up(const void *handle)
 {
-    struct handle_entry *entry;
+    struct driver_handle *entry;
 
     if (!handles.room || !handle || handle == HANDLE_GONE)
         return NULL;
@@ -48,13 +48,13 @@ static void insert(const void *handle, enum handle_kind kind, const void *owner)
 
     while (handles.entries[at].handle)
         at = (at + 1) & (handles.room - 1);
-    handles.entries[at] = (struct handle_entry){handle, owner, kind};
+    handles.entries[at] = (struct driver_handle){handle, owner, kind};
     handles.used++;
 }
 
 static bool make_room(void)
 {
-    struct handle_entry *old = handles.entries;
+    struct driver_handle *old = handles.entries;
     size_t n = handles.room, live = 0;
 
     if (2 * (handles.used + 1) <= handles.room)
@@ -92,7 +92,7 @@ bool handle_put(const void *handle, enum handle_kind kind, const void *owner)
 
 bool handle_is(const void *handle, enum handle_kind kind)
 {
-    const struct handle_entry *entry;
+    const struct driver_handle *entry;
     bool found;
 
     pthread_mutex_lock(&handles.lock);
@@ -104,7 +104,7 @@ bool handle_is(const void *handle, enum handle_kind kind)
 
 bool handle_remove(const void *handle, enum handle_kind kind)
 {
-    struct handle_entry *entry;
+    struct driver_handle *entry;
     bool found;
 
     pthread_mutex_lock(&handles.lock);
@@ -122,7 +122,7 @@ void *handle_take(const void *owner, enum handle_kind kind)
 
     pthread_mutex_lock(&handles.lock);
     for (size_t i = 0; i < handles.room && !found; i++) {
-        struct handle_entry *entry = &handles.entries[i];
+        struct driver_handle *entry = &handles.entries[i];
 
         if (entry->handle && entry->handle != HANDLE_GONE && entry->kind == kind && entry->owner == owner) {
             found = entry->handle;

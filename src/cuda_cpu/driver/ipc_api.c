@@ -1,4 +1,4 @@
-/* Memory and events of one process in another (share.h). */
+/* Memory and events of one process in another (shared_memory.h). */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include "cuda_cpu/driver/event.h"
 #include "cuda_cpu/driver/handles.h"
 #include "cuda_cpu/driver/memory.h"
-#include "cuda_cpu/driver/share.h"
+#include "cuda_cpu/driver/shared_memory.h"
 
 static CUresult code_of(int error)
 {

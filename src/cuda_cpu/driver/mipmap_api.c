@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "cuda_abi/driver_calls.h"
-#include "cuda_cpu/driver/array.h"
+#include "cuda_cpu/driver/cuda_array.h"
 #include "cuda_cpu/driver/handles.h"
 
 enum { MOST_LEVELS = 16 };

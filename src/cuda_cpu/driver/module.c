@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cuda_cpu/driver/array.h"
+#include "cuda_cpu/driver/cuda_array.h"
 #include "cuda_cpu/driver/handles.h"
 #include "cuda_cpu/driver/library.h"
 #include "cuda_cpu/driver/memory.h"

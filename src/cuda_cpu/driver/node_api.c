@@ -102,14 +102,14 @@ struct action *node_event_action(enum action_kind kind, CUevent event, CUresult 
 /* --- adding --- */
 
 /* What all forms have in common: the node stands behind others of its graph. */
-struct place {
+struct node_place {
     CUgraphNode *ret_node;
     CUgraph graph;
     const CUgraphNode *after;
     size_t n;
 };
 
-static CUresult check_place(const char *name, const struct place *place)
+static CUresult check_place(const char *name, const struct node_place *place)
 {
     CUresult code = api_enter(name, API_CONTEXT);
 
@@ -127,7 +127,8 @@ static CUresult check_place(const char *name, const struct place *place)
     return CUDA_SUCCESS;
 }
 
-static CUresult add(const struct place *place, CUgraphNodeType type, struct action *action, CUresult code)
+static CUresult add(const struct node_place *place, CUgraphNodeType type, struct action *action,
+                    CUresult code)
 {
     struct node_set after = {.items = (CUgraphNode *)place->after, .n = place->n};
     CUgraphNode node;
@@ -144,7 +145,7 @@ static CUresult add(const struct place *place, CUgraphNodeType type, struct acti
 DRIVER_EXPORT CUresult cuGraphAddKernelNode_v2(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *after,
                                                size_t n, const CUDA_KERNEL_NODE_PARAMS *about)
 {
-    const struct place place = {ret_node, graph, after, n};
+    const struct node_place place = {ret_node, graph, after, n};
     CUresult code = check_place(__func__, &place);
     struct action *action = code == CUDA_SUCCESS ? node_kernel_action(about, true, &code) : NULL;
 
@@ -154,7 +155,7 @@ DRIVER_EXPORT CUresult cuGraphAddKernelNode_v2(CUgraphNode *ret_node, CUgraph gr
 DRIVER_EXPORT CUresult cuGraphAddKernelNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *after,
                                             size_t n, const CUDA_KERNEL_NODE_PARAMS *about)
 {
-    const struct place place = {ret_node, graph, after, n};
+    const struct node_place place = {ret_node, graph, after, n};
     CUresult code = check_place(__func__, &place);
     struct action *action = code == CUDA_SUCCESS ? node_kernel_action(about, false, &code) : NULL;
 
@@ -164,7 +165,7 @@ DRIVER_EXPORT CUresult cuGraphAddKernelNode(CUgraphNode *ret_node, CUgraph graph
 DRIVER_EXPORT CUresult cuGraphAddMemcpyNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *after,
                                             size_t n, const CUDA_MEMCPY3D *about, CUcontext context)
 {
-    const struct place place = {ret_node, graph, after, n};
+    const struct node_place place = {ret_node, graph, after, n};
     CUresult code = check_place(__func__, &place);
     struct action *action;
 
@@ -177,7 +178,7 @@ DRIVER_EXPORT CUresult cuGraphAddMemcpyNode(CUgraphNode *ret_node, CUgraph graph
 DRIVER_EXPORT CUresult cuGraphAddMemsetNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *after,
                                             size_t n, const CUDA_MEMSET_NODE_PARAMS *about, CUcontext context)
 {
-    const struct place place = {ret_node, graph, after, n};
+    const struct node_place place = {ret_node, graph, after, n};
     CUresult code = check_place(__func__, &place);
     struct action *action;
 
@@ -190,7 +191,7 @@ DRIVER_EXPORT CUresult cuGraphAddMemsetNode(CUgraphNode *ret_node, CUgraph graph
 DRIVER_EXPORT CUresult cuGraphAddHostNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *after,
                                           size_t n, const CUDA_HOST_NODE_PARAMS *about)
 {
-    const struct place place = {ret_node, graph, after, n};
+    const struct node_place place = {ret_node, graph, after, n};
     CUresult code = check_place(__func__, &place);
     struct action *action = code == CUDA_SUCCESS ? node_host_action(about, &code) : NULL;
 
@@ -200,7 +201,7 @@ DRIVER_EXPORT CUresult cuGraphAddHostNode(CUgraphNode *ret_node, CUgraph graph, 
 DRIVER_EXPORT CUresult cuGraphAddEmptyNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *after,
                                            size_t n)
 {
-    const struct place place = {ret_node, graph, after, n};
+    const struct node_place place = {ret_node, graph, after, n};
     CUresult code = check_place(__func__, &place);
     struct action *action = code == CUDA_SUCCESS ? action_new(ACTION_EMPTY) : NULL;
 
@@ -212,7 +213,7 @@ DRIVER_EXPORT CUresult cuGraphAddEmptyNode(CUgraphNode *ret_node, CUgraph graph,
 DRIVER_EXPORT CUresult cuGraphAddEventRecordNode(CUgraphNode *ret_node, CUgraph graph,
                                                  const CUgraphNode *after, size_t n, CUevent event)
 {
-    const struct place place = {ret_node, graph, after, n};
+    const struct node_place place = {ret_node, graph, after, n};
     CUresult code = check_place(__func__, &place);
     struct action *action = code == CUDA_SUCCESS ? node_event_action(ACTION_RECORD, event, &code) : NULL;
 
@@ -222,7 +223,7 @@ DRIVER_EXPORT CUresult cuGraphAddEventRecordNode(CUgraphNode *ret_node, CUgraph 
 DRIVER_EXPORT CUresult cuGraphAddEventWaitNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *after,
                                                size_t n, CUevent event)
 {
-    const struct place place = {ret_node, graph, after, n};
+    const struct node_place place = {ret_node, graph, after, n};
     CUresult code = check_place(__func__, &place);
     struct action *action = code == CUDA_SUCCESS ? node_event_action(ACTION_AWAIT, event, &code) : NULL;
 
@@ -232,7 +233,7 @@ DRIVER_EXPORT CUresult cuGraphAddEventWaitNode(CUgraphNode *ret_node, CUgraph gr
 DRIVER_EXPORT CUresult cuGraphAddMemAllocNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *after,
                                               size_t n, CUDA_MEM_ALLOC_NODE_PARAMS *about)
 {
-    const struct place place = {ret_node, graph, after, n};
+    const struct node_place place = {ret_node, graph, after, n};
     CUresult code = check_place(__func__, &place);
     struct action *action = NULL;
 
@@ -255,7 +256,7 @@ DRIVER_EXPORT CUresult cuGraphAddMemAllocNode(CUgraphNode *ret_node, CUgraph gra
 DRIVER_EXPORT CUresult cuGraphAddMemFreeNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *after,
                                              size_t n, CUdeviceptr address)
 {
-    const struct place place = {ret_node, graph, after, n};
+    const struct node_place place = {ret_node, graph, after, n};
     CUresult code = check_place(__func__, &place);
     struct action *action = code == CUDA_SUCCESS ? graph_memory_free(address, &code) : NULL;
 
@@ -268,7 +269,7 @@ DRIVER_EXPORT CUresult cuGraphAddMemFreeNode(CUgraphNode *ret_node, CUgraph grap
 DRIVER_EXPORT CUresult cuGraphAddChildGraphNode(CUgraphNode *ret_node, CUgraph graph,
                                                 const CUgraphNode *after, size_t n, CUgraph child)
 {
-    const struct place place = {ret_node, graph, after, n};
+    const struct node_place place = {ret_node, graph, after, n};
     CUresult code = check_place(__func__, &place);
     CUgraph clone = NULL;
 

@@ -7,7 +7,7 @@
 
 #include "cuda_abi/memory_calls.h"
 #include "cuda_cpu/driver/memory.h"
-#include "cuda_cpu/driver/share.h"
+#include "cuda_cpu/driver/shared_memory.h"
 
 pthread_mutex_t virtual_lock = PTHREAD_MUTEX_INITIALIZER;
 

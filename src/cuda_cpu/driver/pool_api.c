@@ -12,7 +12,7 @@
 #include "cuda_cpu/driver/graph_memory.h"
 #include "cuda_cpu/driver/handles.h"
 #include "cuda_cpu/driver/memory.h"
-#include "cuda_cpu/driver/share.h"
+#include "cuda_cpu/driver/shared_memory.h"
 
 enum { ALIGNMENT = 512, N_ATTRIBUTES = CU_MEMPOOL_ATTR_USED_MEM_HIGH + 1 };
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cuda_abi/driver_calls.h"
-#include "cuda_cpu/driver/array.h"
+#include "cuda_cpu/driver/cuda_array.h"
 #include "cuda_cpu/driver/handles.h"
 #include "cuda_cpu/driver/memory.h"
 

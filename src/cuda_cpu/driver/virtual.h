@@ -2,7 +2,7 @@
  * Virtual memory management: addresses and memory are had apart, and put together by the program.
  *
  *     cuMemAddressReserve   addresses of the space without memory
- *     cuMemCreate           memory without addresses: a memory file (share.h)
+ *     cuMemCreate           memory without addresses: a memory file (shared_memory.h)
  *     cuMemMap              the file at the addresses, at first without access
  *     cuMemSetAccess        access
  *

@@ -305,7 +305,7 @@ bool work_is_done(const struct work *work)
 
 CUresult work_wait(struct work *work)
 {
-    if (!work_spin(&work->done)) {
+    if (!work_spin(&work->done, work->context->device)) {
         pthread_mutex_lock(&work_machine.lock);
         work_machine.n_sleepers++;
         while (!work_is_done(work) && !atomic_load(&work_machine.closed))

@@ -19,6 +19,7 @@ struct work_queue {
     struct list ready;
     atomic_uint n_ready;
     bool started, asleep;
+    atomic_int core; /* 1 + the only one that the thread may use; 0: any */
     pthread_t thread;
     pthread_cond_t wake;
     void (*stop)(void *data); /* work_on_stop() */
@@ -49,7 +50,10 @@ void work_end(struct work *work, CUresult status);
  * False: no thread can be started.
  */
 bool work_wake(struct work_queue *queue);
-/* Looks at a flag for some microseconds, before a thread sleeps for it. */
-bool work_spin(const _Atomic bool *flag);
+/*
+ * Looks at a flag of the device's for some microseconds, before a thread sleeps for it. On the core
+ * that the device computes on it only looks once: the device needs that core to set the flag.
+ */
+bool work_spin(const _Atomic bool *flag, int device);
 
 #endif

@@ -38,10 +38,20 @@ static void relax(void)
 #endif
 }
 
-bool work_spin(const _Atomic bool *flag)
+/* Does the device compute on the core that the calling thread runs on? */
+static bool on_core_of(int device)
+{
+    int core = atomic_load_explicit(&work_machine.engines[device][WORK_EXECUTION].core, memory_order_relaxed);
+
+    return core && core == 1 + sched_getcpu();
+}
+
+bool work_spin(const _Atomic bool *flag, int device)
 {
     baton_nsec begin_at = clock_now();
 
+    if (on_core_of(device))
+        return atomic_load_explicit(flag, memory_order_acquire);
     do {
         for (int i = 0; i < 64; i++) {
             if (atomic_load_explicit(flag, memory_order_acquire))
@@ -53,16 +63,28 @@ bool work_spin(const _Atomic bool *flag)
 }
 
 /*
- * Waits for an operation, awake for a moment, then asleep. Under the lock, which it unlocks
- * meanwhile.
+ * Does the calling thread keep its core from threads without a real-time policy? Other processes'
+ * threads of the same device share the core.
+ */
+static bool is_realtime(void)
+{
+    int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
+
+    return policy == SCHED_FIFO || policy == SCHED_RR;
+}
+
+/*
+ * Waits for an operation, awake for a moment, then asleep; a real-time thread asleep at once. Under
+ * the lock, which it unlocks meanwhile.
  */
 static struct work *next(struct work_queue *queue)
 {
     struct work *work;
     baton_nsec begin_at = clock_now();
+    bool spins = list_empty(&queue->ready) && !is_realtime();
 
     while (list_empty(&queue->ready) && !atomic_load(&work_machine.stopping)) {
-        if (clock_now() - begin_at < SPIN_NS) {
+        if (spins && clock_now() - begin_at < SPIN_NS) {
             pthread_mutex_unlock(&work_machine.lock);
             for (int i = 0; i < 64 && !atomic_load_explicit(&queue->n_ready, memory_order_acquire); i++)
                 relax();
@@ -164,10 +186,10 @@ static void *run_poll(void *argument)
 }
 
 /* Device n works on the n-th core that this process may use. */
-static void pin(pthread_t thread, int device)
+static void pin(struct work_queue *queue)
 {
+    int device = queue->device, wanted, n;
     cpu_set_t mine, one;
-    int wanted, n;
 
     if (device < 0 || sched_getaffinity(0, sizeof mine, &mine) < 0 || (n = CPU_COUNT(&mine)) == 0)
         return;
@@ -177,7 +199,8 @@ static void pin(pthread_t thread, int device)
             continue;
         CPU_ZERO(&one);
         CPU_SET(core, &one);
-        pthread_setaffinity_np(thread, sizeof one, &one);
+        if (pthread_setaffinity_np(queue->thread, sizeof one, &one) == 0)
+            atomic_store(&queue->core, core + 1);
         return;
     }
 }
@@ -199,7 +222,7 @@ static void start(struct work_queue *queue)
                                     queue) == 0;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (queue->started && queue->engine == WORK_EXECUTION)
-        pin(queue->thread, queue->device);
+        pin(queue);
 }
 
 bool work_wake(struct work_queue *queue)

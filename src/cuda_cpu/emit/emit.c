@@ -79,7 +79,7 @@ static void emit_head(const struct unit *unit, size_t index, bool is_staged, FIL
                 "const uint32_t tid_y, const uint32_t tid_z, ENTRY_FORMALS",
                 is_staged ? "int" : "void", index);
         if (is_staged)
-            fprintf(out, ", struct frame%zu *const F, struct stage *const S", index);
+            fprintf(out, ", struct frame%zu *const F, struct barrier_stage *const S", index);
         fputs(")", out);
         return;
     }
@@ -271,7 +271,7 @@ static void emit_entry(const struct unit *unit, size_t index, bool is_staged, co
         fprintf(out, "f%zu(t, P, t->tid[0], t->tid[1], t->tid[2], ENTRY_ACTUALS);\n}\n", index);
     } else if (is_staged) {
         fprintf(out,
-                "struct stage stage = {0}, *const S = &stage;\nuint32_t is_first = 1;\ndo {\n"
+                "struct barrier_stage stage = {0}, *const S = &stage;\nuint32_t is_first = 1;\ndo {\n"
                 "struct frame%zu *F = (struct frame%zu *)t->frames;\nS->arrived = S->trues = 0;\n",
                 index, index);
         emit_loop(routine, index, NULL, "if (is_first) F->at = 0; else if (F->at == STAGE_ENDED) continue;\n",

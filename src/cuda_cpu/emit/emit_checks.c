@@ -19,7 +19,7 @@ struct open_group {
     size_t leader;
 };
 
-struct plan {
+struct check_plan {
     const struct unit_routine *routine;
     struct emit_check *checks;
     struct open_group open[MOST_OPEN];
@@ -31,7 +31,7 @@ static const struct ptx_operand *address_of(const struct ptx_statement *s)
     return s->match.row->family == PTX_LOAD ? &s->operands[1] : &s->operands[0];
 }
 
-static void join(struct plan *plan, size_t i, const struct ptx_statement *s, enum ptx_space space)
+static void join(struct check_plan *plan, size_t i, const struct ptx_statement *s, enum ptx_space space)
 {
     const struct ptx_operand *address = address_of(s);
     const struct ptx_operand *base = address->parts;
@@ -61,7 +61,7 @@ static void join(struct plan *plan, size_t i, const struct ptx_statement *s, enu
 }
 
 /* The statement writes a register: addresses from it are others from here on. */
-static void forget(struct plan *plan, const struct ptx_operand *written)
+static void forget(struct check_plan *plan, const struct ptx_operand *written)
 {
     for (unsigned i = 0; i < written->n_parts; i++)
         forget(plan, &written->parts[i]);
@@ -96,7 +96,8 @@ static bool ends_run(const struct ptx_statement *s)
 
 int emit_plan_checks(const struct unit_routine *routine, struct emit_check **ret_checks)
 {
-    struct plan plan = {.routine = routine, .checks = calloc(routine->routine->n + 1, sizeof *plan.checks)};
+    struct check_plan plan = {.routine = routine,
+                              .checks = calloc(routine->routine->n + 1, sizeof *plan.checks)};
 
     if (!plan.checks)
         return -ENOMEM;

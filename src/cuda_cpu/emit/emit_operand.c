@@ -276,6 +276,12 @@ void emit_pointer(struct emitter *e, const struct ptx_operand *address, enum ptx
     if (base->kind == PTX_OP_VARIABLE) {
         bool is_shared = base->variable->space == PTX_SHARED;
 
+        /* An offset: the compiler then knows that no store through a number changes it. */
+        if (base->variable->is_formal && e->routine->routine->is_entry &&
+            is_within(base->variable, address->bits, bytes)) {
+            fprintf(e->out, "(P + %" PRIu64 ")", base->variable->offset + address->bits);
+            return;
+        }
         if (base->variable->space == PTX_PARAM || is_within(base->variable, address->bits, bytes)) {
             fputs(is_shared ? "(SHARED_BASE + " : "((unsigned char *)", e->out);
             emit_variable(e, base->variable, address->bits);

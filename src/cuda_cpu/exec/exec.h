@@ -123,7 +123,7 @@ struct worker {
 
 extern const struct device_calls exec_calls;
 
-/* schedule.c */
+/* thread_schedule.c */
 void exec_run_fibres(struct worker *worker); /* to the end, or to a fault */
 void exec_wait(struct worker *worker, struct fibre *fibre, enum fibre_state state);
 void exec_ready(struct worker *worker, struct fibre *fibre);
@@ -154,7 +154,7 @@ void exec_fail(struct device_thread *t, enum cpu_status status, uint64_t address
 void exec_enter_library(struct device_thread *t);
 void exec_leave_library(struct device_thread *t);
 
-/* print.c, texture.c, heap.c */
+/* device_print.c, texture.c, heap.c */
 uint32_t exec_print(struct device_thread *t, uint64_t format, uint64_t arguments);
 void exec_assertion(struct device_thread *t, uint64_t message, uint64_t file, uint32_t line,
                     uint64_t function) __attribute__((noreturn));

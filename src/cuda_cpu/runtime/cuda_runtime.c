@@ -91,14 +91,14 @@ RUNTIME_EXPORT cudaError_t cudaPeekAtLastError(void)
     return thread.last;
 }
 
-struct error_text {
+struct runtime_error_text {
     cudaError_t code;
     const char *name, *text;
 };
 
-static const struct error_text *error_find(cudaError_t error)
+static const struct runtime_error_text *error_find(cudaError_t error)
 {
-    static const struct error_text errors[] = {
+    static const struct runtime_error_text errors[] = {
 #define ERROR_ROW(name, value, text) {name, #name, text},
         CUDA_ABI_ERRORS(ERROR_ROW)
 #undef ERROR_ROW
@@ -112,14 +112,14 @@ static const struct error_text *error_find(cudaError_t error)
 
 RUNTIME_EXPORT const char *cudaGetErrorName(cudaError_t error)
 {
-    const struct error_text *found = error_find(error);
+    const struct runtime_error_text *found = error_find(error);
 
     return found ? found->name : "unrecognized error code";
 }
 
 RUNTIME_EXPORT const char *cudaGetErrorString(cudaError_t error)
 {
-    const struct error_text *found = error_find(error);
+    const struct runtime_error_text *found = error_find(error);
 
     return found ? found->text : "unrecognized error code";
 }

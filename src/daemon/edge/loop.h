@@ -16,8 +16,8 @@
 #include "daemon/edge/listener.h"
 #include "daemon/edge/log.h"
 #include "daemon/edge/metrics.h"
-#include "daemon/edge/planner.h"
-#include "daemon/edge/probe.h"
+#include "daemon/edge/planner_child.h"
+#include "daemon/edge/device_probe.h"
 #include "daemon/server.h"
 
 /* One connection, by slot. */
@@ -51,9 +51,9 @@ struct loop {
     struct boost boost;
     struct pins pins;
     struct awake awake;
-    struct probe probe;
+    struct device_probe probe;
     struct metrics metrics;
-    struct planner *planner; /* owned */
+    struct planner_child *planner; /* owned */
     baton_nsec probe_until_at;
     baton_nsec armed_at;      /* what the timer is set to; NSEC_MAX: off */
     baton_nsec lonely_at;     /* since when no client is connected */

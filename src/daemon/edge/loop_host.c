@@ -148,7 +148,7 @@ static int plan(void *user, const char *file, const char *text, size_t size)
                                         .set = text,
                                         .size = size,
                                         .limit = loop->config.planner_limit};
-    struct planner *planner = loop->planner;
+    struct planner_child *planner = loop->planner;
     int result = planner_start(planner, &question, clock_now());
 
     if (!result)

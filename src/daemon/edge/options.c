@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "daemon/edge/log.h"
-#include "daemon/edge/probe.h"
+#include "daemon/edge/device_probe.h"
 #include "sched/profile.h"
 #include "version.h"
 

@@ -30,7 +30,7 @@ static size_t find(const struct pins *pins, pid_t pid, pid_t tid)
     return at;
 }
 
-/* Remembers the thread's standing; 0 with its place in the table. */
+/* Remembers the thread's policy and priority; 0 with its place in the table. */
 static int remember(struct pins *pins, pid_t pid, pid_t tid, size_t *ret_at)
 {
     size_t at = find(pins, pid, tid);

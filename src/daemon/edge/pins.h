@@ -1,7 +1,7 @@
 /*
  * Threads of programs that batond orders on the CPUs (daemon/cpus.h). They are pinned to the cores
  * of their cluster, under SCHED_FIFO at a level of the band: all threads of the process, whether
- * the program has named them or not. Each thread's earlier standing is remembered. It is restored
+ * the program has named them or not. Each thread's earlier policy is remembered. It is restored
  * when the program leaves the plan, when the program ends, and when the daemon ends.
  *
  * A thread that starts later inherits the cores, but not the level (SCHED_RESET_ON_FORK, so that

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "daemon/edge/probe.h"
+#include "daemon/edge/device_probe.h"
 #include "wire/device_name.h"
 
 #define MAX_PLATFORMS 16

@@ -79,6 +79,7 @@ enum log_level words_level(const struct server_report *report)
     case REPORT_UNPLANNED:
     case REPORT_DIFFERS:
     case REPORT_OVERRUN:
+    case REPORT_REQUESTS:
         break;
     }
     return LOG_LEVEL_WARNING;
@@ -115,6 +116,24 @@ static void client_report(const struct server_report *report, char *ret_text, si
     }
 }
 
+static void requests(const struct server_report *report, char *ret_text, size_t size)
+{
+    static const char *const kinds[REQUEST_KINDS] = {"execution engine", "copy engine, host to GPU",
+                                                     "copy engine, GPU to host", "copy engines, GPU to GPU"};
+    const char *kind = kinds[report->detail % REQUEST_KINDS];
+
+    if (report->response)
+        (void)snprintf(ret_text, size,
+                       "%s: a request (%s) kept others waiting for %.3f ms, longer than the plan counts; no "
+                       "bound is claimed",
+                       report->name, kind, nsec_to_ms(report->response));
+    else
+        (void)snprintf(ret_text, size,
+                       "%s: a job made more than the %llu requests (%s) that the plan counts; no bound is "
+                       "claimed",
+                       report->name, (unsigned long long)report->count, kind);
+}
+
 void words_report(const struct server_report *report, char *ret_text, size_t size)
 {
     char why[640];
@@ -129,6 +148,9 @@ void words_report(const struct server_report *report, char *ret_text, size_t siz
     case REPORT_OVERRUN:
         (void)snprintf(ret_text, size, "%s: a job used more than its budget of %.3f ms engine time",
                        report->name, nsec_to_ms((baton_nsec)report->detail));
+        break;
+    case REPORT_REQUESTS:
+        requests(report, ret_text, size);
         break;
     case REPORT_LATE:
         late(report, ret_text, size);

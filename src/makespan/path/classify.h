@@ -3,7 +3,7 @@
 #define MAKESPAN_PATH_CLASSIFY_H
 
 #include "makespan/kernel.h"
-#include "ptx/module.h"
+#include "ptx/ptx_module.h"
 
 /*
  * ret_units[i], in the arena, is the unit of statement i with KERNEL_BARRIER where it waits for the

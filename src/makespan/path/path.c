@@ -17,7 +17,7 @@
  * The heaviest way from the start of a region to each block in it; a region is a function, or the
  * body of a loop.
  */
-struct way {
+struct path_way {
     double weight; /* from the region's start up to and with the block; below 0: not reached */
     size_t head;   /* the block through which its loop is entered, itself if it is in none */
     size_t from;   /* of a head: the block before it on the way; NO_BLOCK: it is the start */
@@ -43,10 +43,10 @@ struct walk_function {
     const uint8_t *units; /* [statement]: classify.h */
     struct ptx_blocks graph;
     struct ptx_blocks_search search;
-    double *weights;                   /* [block]: of its instructions, calls included */
-    struct way *ways[MAX_NESTING + 1]; /* [level][block] */
-    size_t *regions[MAX_NESTING + 1];  /* [level][block]: the region of this level; 0: none */
-    size_t n_regions;                  /* made so far */
+    double *weights;                        /* [block]: of its instructions, calls included */
+    struct path_way *ways[MAX_NESTING + 1]; /* [level][block] */
+    size_t *regions[MAX_NESTING + 1];       /* [level][block]: the region of this level; 0: none */
+    size_t n_regions;                       /* made so far */
 };
 
 static int reject(struct walker *walker, const struct ptx_token *token, const char *expected)
@@ -144,7 +144,7 @@ static int make_level(struct walk_function *walk, size_t level)
  */
 static int walk_loop(struct walk_function *walk, size_t level, const size_t members[], size_t n)
 {
-    struct way *ways = walk->ways[level];
+    struct path_way *ways = walk->ways[level];
     size_t region = ++walk->n_regions;
     size_t head = NO_BLOCK;
     double round = -1;
@@ -192,7 +192,7 @@ static int walk_loop(struct walk_function *walk, size_t level, const size_t memb
 static void go_on(struct walk_function *walk, size_t level, size_t region, size_t start, size_t from)
 {
     const struct ptx_block *block = &walk->graph.blocks[from];
-    struct way *ways = walk->ways[level];
+    struct path_way *ways = walk->ways[level];
 
     for (size_t i = 0; i < block->n; i++) {
         size_t to = walk->graph.successors[block->first + i];
@@ -214,7 +214,7 @@ static int walk_region(struct walk_function *walk, size_t level, size_t region, 
     size_t room = walk->graph.n;
     size_t *order = malloc(room * sizeof order[0]);
     bool *last = malloc(room * sizeof last[0]);
-    struct way *ways = walk->ways[level];
+    struct path_way *ways = walk->ways[level];
     size_t n = 0;
     int result = order && last ? 0 : -ENOMEM;
 
@@ -270,7 +270,7 @@ static int emit_block(struct walk_function *walk, size_t block, struct kernel *k
 /* Appends the heaviest way from the start of the region around `to` up to and with it. */
 static int emit(struct walk_function *walk, size_t level, size_t to, struct kernel *kernel, size_t *room)
 {
-    const struct way *ways = walk->ways[level];
+    const struct path_way *ways = walk->ways[level];
     size_t n = 0;
     size_t *chain;
     int result = 0;

@@ -7,7 +7,7 @@
 #include "makespan/search/solve.h"
 
 /* Answers of several parts being added up. */
-struct sum {
+struct part_sum {
     const struct problem *problem;
     const struct parts *parts;
     struct solve_result *result;
@@ -16,7 +16,7 @@ struct sum {
 };
 
 /* How often each distinct part occurs. */
-static void count_parts(struct sum *sum)
+static void count_parts(struct part_sum *sum)
 {
     for (size_t p = 0; p < sum->parts->n_parts; p++) {
         size_t like = sum->parts->like[p];
@@ -30,7 +30,7 @@ static void count_parts(struct sum *sum)
 }
 
 /* Puts the part's witness into every place of the whole where the part occurs. */
-static void place_witness(struct sum *sum, size_t part, const uint16_t witness[])
+static void place_witness(struct part_sum *sum, size_t part, const uint16_t witness[])
 {
     size_t warps = sum->problem->warps;
 
@@ -43,7 +43,7 @@ static void place_witness(struct sum *sum, size_t part, const uint16_t witness[]
     }
 }
 
-static void add(struct sum *sum, struct solve_part *part, const struct solve_result *answer)
+static void add(struct part_sum *sum, struct solve_part *part, const struct solve_result *answer)
 {
     struct solve_result *whole = sum->result;
     unsigned times = (unsigned)part->times;
@@ -65,7 +65,7 @@ static void add(struct sum *sum, struct solve_part *part, const struct solve_res
     place_witness(sum, part->part, answer->witness);
 }
 
-static int add_all(struct sum *sum, const struct solve_settings *settings)
+static int add_all(struct part_sum *sum, const struct solve_settings *settings)
 {
     struct solve_result *whole = sum->result;
     int result = 0;
@@ -120,7 +120,7 @@ int solve_parts(const struct problem *problem, const struct parts *parts, unsign
                 const struct solve_settings *settings, struct solve_result *ret_result)
 {
     struct solve_result answer = {0};
-    struct sum sum = {.problem = problem, .parts = parts, .result = &answer};
+    struct part_sum sum = {.problem = problem, .parts = parts, .result = &answer};
     int result = -ENOMEM;
 
     if (parts->n_parts == 1)

@@ -15,7 +15,7 @@
 #include <CL/cl_ext.h>
 
 #include "opencl/graph/opencl_command.h"
-#include "opencl/objects.h"
+#include "opencl/opencl_objects.h"
 
 /* One recorded command. */
 struct recorded {
@@ -41,7 +41,7 @@ struct command_buffer {
     cl_event last;      /* a reference: the latest enqueue's; NULL: over, or never */
 };
 
-/* Those that the program holds. In struct front (layer.h). */
+/* Those that the program holds. In struct opencl_front (layer.h). */
 struct command_buffers {
     pthread_mutex_t lock; /* a leaf: the list, and references taken from it */
     struct listed_buffer *all;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "opencl/enqueue/command_buffer.h"
-#include "opencl/graph/validate.h"
+#include "opencl/graph/opencl_validate.h"
 #include "opencl/entry.h"
 #include "opencl/layer.h"
 
@@ -123,7 +123,7 @@ static cl_int check_command(const struct command_buffer *buffer, struct recorded
     if (draft.queue) {
         if (kernel)
             draft.u.launch.kernel = kernel;
-        code = validate_command(&draft);
+        code = validate_draft(&draft);
         queue_unref(draft.queue);
     }
     if (kernel)
@@ -182,7 +182,7 @@ static cl_int record(const struct given *given, struct recorded *recorded, const
 }
 
 /* A transfer from a to b, or of a alone. */
-static cl_int record_transfer(const struct given *given, enum command_kind kind,
+static cl_int record_transfer(const struct given *given, enum opencl_kind kind,
                               const struct command_transfer *transfer)
 {
     struct recorded recorded = {.draft = {.kind = kind, .u.transfer = *transfer}};
@@ -316,7 +316,7 @@ static cl_int CL_API_CALL record_kernel(cl_command_buffer_khr handle, cl_command
                                         POINTS)
 {
     struct recorded recorded = {.draft = {.kind = COMMAND_KERNEL}};
-    struct command_launch *launch = &recorded.draft.u.launch;
+    struct opencl_launch *launch = &recorded.draft.u.launch;
     struct kernel_record *known = kernel_find(kernel);
     cl_int code;
 

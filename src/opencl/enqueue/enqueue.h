@@ -9,8 +9,8 @@
 
 #include "opencl/entry.h"
 #include "opencl/layer.h"
-#include "opencl/objects.h"
-#include "opencl/enqueue/submit.h"
+#include "opencl/opencl_objects.h"
+#include "opencl/enqueue/opencl_submit.h"
 
 /*
  * Declares `queue`; a queue that is not ours (unknown, NULL, or we are a forked child) is the
@@ -39,7 +39,7 @@ static inline cl_int enqueue_end(struct opencl_command *draft, cl_bool blocking,
 {
     cl_int code;
 
-    code = submit(draft, blocking, n, waits, event);
+    code = submit_command(draft, blocking, n, waits, event);
     queue_unref(draft->queue);
     return code;
 }

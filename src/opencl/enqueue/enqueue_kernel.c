@@ -10,7 +10,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueNDRangeKernel(cl_command_queue ha
                                                              cl_event *event)
 {
     struct opencl_command draft = {.kind = COMMAND_KERNEL};
-    struct command_launch *launch = &draft.u.launch;
+    struct opencl_launch *launch = &draft.u.launch;
     struct kernel_record *record;
     cl_int code;
 

@@ -2,9 +2,9 @@
 #include "base/clock.h"
 #include "engine/inferred_job.h"
 #include "opencl/enqueue/enqueue.h"
-#include "opencl/graph/validate.h"
+#include "opencl/graph/opencl_validate.h"
 #include "opencl/graph/adopt.h"
-#include "opencl/graph/issue.h"
+#include "opencl/graph/opencl_issue.h"
 #include "opencl/graph/deferred_map.h"
 #include "opencl/spread/spread.h"
 

@@ -3,7 +3,7 @@
  * overtake.
  */
 #include "opencl/enqueue/enqueue.h"
-#include "opencl/graph/validate.h"
+#include "opencl/graph/opencl_validate.h"
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueMarkerWithWaitList(cl_command_queue handle, cl_uint n,
                                                                   const cl_event *waits, cl_event *event)

@@ -9,7 +9,8 @@
 #include "opencl/graph/kinds.h"
 #include "opencl/graph/kernel_launch.h"
 #include "opencl/layer.h"
-#include "opencl/objects.h"
+#include "opencl/opencl_driver.h"
+#include "opencl/opencl_objects.h"
 
 /* --- what a draft borrowed --- */
 
@@ -81,7 +82,7 @@ bool adopt_migrate(struct opencl_command *command)
 
 bool adopt_launch(struct opencl_command *command)
 {
-    struct command_launch *launch = &command->u.launch;
+    struct opencl_launch *launch = &command->u.launch;
     const struct kernel_record *kernel = launch->kernel;
 
     launch->args = calloc(kernel->n_args + KERNEL_EXEC_INFOS, sizeof *launch->args);
@@ -322,7 +323,7 @@ void command_submit(struct opencl_command *command, cl_uint n_waits, const cl_ev
         if (other) {
             graph_wait_command(&command->base, &other->base, EDGE_LISTED);
             command_unref(&other->base);
-        } else if (runtime.ops->mark_status(mark_of(waits[i])) < 0 || !is_ordered(command, waits[i])) {
+        } else if (opencl_driver.mark_status(mark_of(waits[i])) < 0 || !is_ordered(command, waits[i])) {
             graph_wait_mark(&command->base, mark_of(waits[i]));
         }
     }

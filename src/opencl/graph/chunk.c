@@ -1,10 +1,10 @@
 #include "opencl/graph/chunk.h"
 
 #include "engine/policy.h"
-#include "opencl/graph/issue.h"
+#include "opencl/graph/opencl_issue.h"
 #include "opencl/graph/kinds.h"
 #include "opencl/layer.h"
-#include "opencl/objects.h"
+#include "opencl/opencl_objects.h"
 
 /* --- sizes --- */
 

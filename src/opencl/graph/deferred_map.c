@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "opencl/graph/adopt.h"
-#include "opencl/graph/issue.h"
+#include "opencl/graph/opencl_issue.h"
 #include "opencl/layer.h"
 
 enum { PAGE = 4096 };

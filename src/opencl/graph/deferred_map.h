@@ -9,7 +9,7 @@
 
 #include "engine/pipe.h"
 #include "opencl/graph/opencl_command.h"
-#include "opencl/objects.h"
+#include "opencl/opencl_objects.h"
 
 struct map_record {
     struct map_record *next; /* mem_record::maps */

@@ -8,7 +8,8 @@
 #include "opencl/graph/kinds.h"
 #include "opencl/graph/adopt.h"
 #include "opencl/layer.h"
-#include "opencl/objects.h"
+#include "opencl/opencl_driver.h"
+#include "opencl/opencl_objects.h"
 
 static struct opencl_command *find(cl_event handle)
 {
@@ -18,7 +19,8 @@ static struct opencl_command *find(cl_event handle)
 CL_API_ENTRY cl_event CL_API_CALL entry_clCreateUserEvent(cl_context context, cl_int *ret_code)
 {
     cl_event handle = front.target.clCreateUserEvent(context, ret_code);
-    struct opencl_command draft = {.kind = COMMAND_USER, .type = CL_COMMAND_USER, .context = context};
+    struct opencl_command draft = {
+        .kind = COMMAND_USER, .type = CL_COMMAND_USER, .context = context, .base.ops = &opencl_driver};
     struct opencl_command *node = handle && !runtime_off() ? command_adopt(&draft) : NULL;
 
     if (!node)

@@ -1,7 +1,7 @@
 #include "opencl/graph/give.h"
 
 #include "opencl/layer.h"
-#include "opencl/objects.h"
+#include "opencl/opencl_objects.h"
 
 #define QUEUE c->queue->handle
 #define WAITS n, waits, event
@@ -125,7 +125,7 @@ GIVE(migrate)
 
 GIVE(kernel)
 {
-    const struct command_launch *l = &c->u.launch;
+    const struct opencl_launch *l = &c->u.launch;
 
     (void)blocking;
     return front.target.clEnqueueNDRangeKernel(QUEUE, l->kernel->handle, l->dim, l->offset, l->global,

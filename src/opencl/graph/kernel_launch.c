@@ -27,7 +27,7 @@ void launch_task_seen(cl_event driver_event)
     atomic_store_explicit(&front.task_type, type, memory_order_relaxed);
 }
 
-size_t launch_groups(const struct command_launch *launch)
+size_t launch_groups(const struct opencl_launch *launch)
 {
     size_t n = 1;
 
@@ -56,8 +56,8 @@ static void choose_local(struct piece_launch *launch, const struct translate_ker
         }
 }
 
-bool launch_geometry(const struct command_launch *launch, const struct translate_kernel *about,
-                     struct launch_cut *ret_cut)
+bool launch_geometry(const struct opencl_launch *launch, const struct translate_kernel *about,
+                     struct opencl_cut *ret_cut)
 {
     memset(ret_cut, 0, sizeof *ret_cut);
     ret_cut->launch.work_dim = launch->dim;
@@ -87,9 +87,9 @@ static bool may_be_wide(const struct opencl_command *command)
  * As launch_geometry(), of a kernel that always runs rewritten. False: this launch goes as the
  * program made it.
  */
-static bool rewritten_geometry(const struct opencl_command *command, struct launch_cut *ret_cut)
+static bool rewritten_geometry(const struct opencl_command *command, struct opencl_cut *ret_cut)
 {
-    const struct command_launch *launch = &command->u.launch;
+    const struct opencl_launch *launch = &command->u.launch;
     struct kernel_record *kernel = launch->kernel;
     const struct translate_kernel *about = atomic_load_explicit(&kernel->about, memory_order_acquire);
 
@@ -102,7 +102,7 @@ static bool rewritten_geometry(const struct opencl_command *command, struct laun
 /* False: as one, the driver would compile the kernel anew for this launch. */
 static bool stays_compiled(const struct opencl_command *draft)
 {
-    struct launch_cut cut;
+    struct opencl_cut cut;
 
     return !quirks_have(&draft->queue->device->quirks, QUIRK_WIDE_GRIDS) ||
            !rewritten_geometry(draft, &cut) ||
@@ -163,7 +163,7 @@ static bool is_long(int64_t predicted)
 /* Of a launch that would be cut if it had the groups. */
 static enum session_counter why_as_one(const struct opencl_command *command)
 {
-    const struct command_launch *launch = &command->u.launch;
+    const struct opencl_launch *launch = &command->u.launch;
     int64_t predicted = meter_predict(&launch->kernel->meter, launch_items(launch));
 
     return runtime.settings.slice <= 0 && is_long(predicted) ? COUNTER_UNSLICED_FEW : COUNTER_UNSLICED_SMALL;
@@ -192,7 +192,7 @@ void launch_count_direct(const struct opencl_command *draft)
  * The offsets are the kernel's own affair in a rewritten launch, so the driver does not look at
  * them.
  */
-static bool offsets_fit(const struct command_launch *launch, cl_uint address_bits)
+static bool offsets_fit(const struct opencl_launch *launch, cl_uint address_bits)
 {
     size_t largest = address_bits < 64 ? ((size_t)1 << address_bits) - 1 : SIZE_MAX;
 
@@ -203,7 +203,7 @@ static bool offsets_fit(const struct command_launch *launch, cl_uint address_bit
 }
 
 /* Gives the driver all groups of the cut as one command; no enqueue call is begun. */
-static cl_int give_as_one(const struct opencl_command *command, cl_kernel kernel, struct launch_cut *cut,
+static cl_int give_as_one(const struct opencl_command *command, cl_kernel kernel, struct opencl_cut *cut,
                           const size_t *global, cl_uint n, const cl_event *waits, cl_event *event)
 {
     struct quirks_launch use;
@@ -230,11 +230,11 @@ static cl_int give_as_one(const struct opencl_command *command, cl_kernel kernel
 bool launch_give_rewritten(const struct opencl_command *command, cl_uint n, const cl_event *waits,
                            cl_event *event)
 {
-    const struct command_launch *launch = &command->u.launch;
-    const struct device_record *device = command->queue->device;
+    const struct opencl_launch *launch = &command->u.launch;
+    const struct opencl_device *device = command->queue->device;
     struct kernel_record *kernel = launch->kernel;
     struct private_kernel *own;
-    struct launch_cut cut;
+    struct opencl_cut cut;
     size_t global[3];
     cl_int code;
 
@@ -253,7 +253,7 @@ bool launch_give_rewritten(const struct opencl_command *command, cl_uint n, cons
 
 static cl_int issue_as_one(struct opencl_command *command, cl_event *ret_event)
 {
-    struct command_launch *launch = &command->u.launch;
+    struct opencl_launch *launch = &command->u.launch;
     struct private_kernel *own;
     cl_int code;
 
@@ -287,9 +287,9 @@ bool launch_decided(const struct opencl_command *command, baton_nsec until_at)
 }
 
 /* How the launch is to be cut; false: whole, with the reason counted. */
-static bool plan_cut(struct opencl_command *command, struct launch_cut *ret_cut)
+static bool plan_cut(struct opencl_command *command, struct opencl_cut *ret_cut)
 {
-    struct command_launch *launch = &command->u.launch;
+    struct opencl_launch *launch = &command->u.launch;
     struct kernel_record *kernel = launch->kernel;
     const struct translate_kernel *about;
     struct program_reason reason;
@@ -337,7 +337,7 @@ static bool plan_cut(struct opencl_command *command, struct launch_cut *ret_cut)
 uint64_t launch_bend_step(const struct opencl_command *command, const struct piece_cut *base, uint64_t step,
                           double fits, uint64_t left)
 {
-    const struct launch_cut *cut = (const struct launch_cut *)(const void *)base;
+    const struct opencl_cut *cut = (const struct opencl_cut *)(const void *)base;
 
     return variant_step(cut->variants, command->queue->device, &cut->shape, (uint32_t)step, fits,
                         (uint32_t)left);
@@ -346,9 +346,9 @@ uint64_t launch_bend_step(const struct opencl_command *command, const struct pie
 cl_int launch_issue_range(struct opencl_command *command, struct piece_cut *base, uint64_t first,
                           uint64_t last, uint64_t *ret_end, cl_event *ret_event)
 {
-    struct launch_cut *cut = (struct launch_cut *)(void *)base;
+    struct opencl_cut *cut = (struct opencl_cut *)(void *)base;
     uint32_t begin = (uint32_t)first, limit = (uint32_t)last;
-    const struct device_record *device = command->queue->device;
+    const struct opencl_device *device = command->queue->device;
     struct quirks_launch use;
     size_t global[3];
     cl_int code;
@@ -374,7 +374,7 @@ cl_int launch_issue_range(struct opencl_command *command, struct piece_cut *base
     return CL_SUCCESS;
 }
 
-cl_int launch_pieces(struct piece_pipe *pipe, struct launch_cut *cut, struct piece_source source)
+cl_int launch_pieces(struct piece_pipe *pipe, struct opencl_cut *cut, struct piece_source source)
 {
     const struct opencl_command *command = opencl_command_of(pipe->command);
     cl_int code;
@@ -390,7 +390,7 @@ cl_int launch_pieces(struct piece_pipe *pipe, struct launch_cut *cut, struct pie
  * The rewritten kernel may need more registers than the program's own, and then a group of it may
  * be too large.
  */
-static bool group_fits(cl_kernel kernel, const struct opencl_command *command, const struct launch_cut *cut)
+static bool group_fits(cl_kernel kernel, const struct opencl_command *command, const struct opencl_cut *cut)
 {
     size_t most = 0, items = 1;
 
@@ -403,10 +403,10 @@ static bool group_fits(cl_kernel kernel, const struct opencl_command *command, c
 }
 
 /* False: not one piece was taken by the driver, so nothing of it has run. */
-static bool issue_in_pieces(struct piece_pipe *pipe, struct opencl_command *command, struct launch_cut *cut,
+static bool issue_in_pieces(struct piece_pipe *pipe, struct opencl_command *command, struct opencl_cut *cut,
                             cl_int *ret_code)
 {
-    struct command_launch *launch = &command->u.launch;
+    struct opencl_launch *launch = &command->u.launch;
     struct private_kernel *own = kernel_take(launch->kernel, true, launch->args, launch->n_args, ret_code);
 
     if (!own)
@@ -421,7 +421,7 @@ static bool issue_in_pieces(struct piece_pipe *pipe, struct opencl_command *comm
 
 cl_int launch_issue(struct piece_pipe *pipe, struct opencl_command *command, cl_event *ret_event)
 {
-    struct launch_cut cut;
+    struct opencl_cut cut;
     cl_int code = CL_SUCCESS;
 
     policy_count(&command->base.policy, COUNTER_KERNEL_LAUNCHES, 1);

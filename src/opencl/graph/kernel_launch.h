@@ -4,16 +4,16 @@
 
 #include "client/session.h"
 #include "opencl/graph/opencl_command.h"
-#include "opencl/graph/issue.h"
-#include "opencl/objects.h"
+#include "opencl/graph/opencl_issue.h"
+#include "opencl/opencl_objects.h"
 #include "opencl/quirks/variant.h"
 #include "translate/piece.h"
 #include "translate/translate.h"
 
 /* Work-groups of a launch with a given local size; 0: the driver chooses it. */
-size_t launch_groups(const struct command_launch *launch);
+size_t launch_groups(const struct opencl_launch *launch);
 
-static inline size_t launch_items(const struct command_launch *launch)
+static inline size_t launch_items(const struct opencl_launch *launch)
 {
     size_t n = 1;
 
@@ -56,7 +56,7 @@ bool launch_give_rewritten(const struct opencl_command *command, cl_uint n, cons
 cl_int launch_issue(struct piece_pipe *pipe, struct opencl_command *command, cl_event *ret_event);
 
 /* A launch as flattened groups, and how it is cut into pieces: a unit is a work-group. */
-struct launch_cut {
+struct opencl_cut {
     struct piece_cut base;
     struct piece_launch launch;
     struct piece piece;
@@ -70,14 +70,14 @@ struct launch_cut {
  * False: it cannot be expressed as a range of equal groups. base is left to the caller, but for
  * unit_items.
  */
-bool launch_geometry(const struct command_launch *launch, const struct translate_kernel *about,
-                     struct launch_cut *ret_cut);
+bool launch_geometry(const struct opencl_launch *launch, const struct translate_kernel *about,
+                     struct opencl_cut *ret_cut);
 
 /*
  * Groups of it on the pipe's command's queue, piece by piece, with cut->kernel. What was issued
  * last is still in flight when it returns; at exit it stops between pieces.
  */
-cl_int launch_pieces(struct piece_pipe *pipe, struct launch_cut *cut, struct piece_source source);
+cl_int launch_pieces(struct piece_pipe *pipe, struct opencl_cut *cut, struct piece_source source);
 
 /* kind::issue_range and driver_ops::bend_step of a launch that is cut. */
 cl_int launch_issue_range(struct opencl_command *command, struct piece_cut *cut, uint64_t begin,

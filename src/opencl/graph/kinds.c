@@ -3,11 +3,11 @@
 #include "opencl/graph/adopt.h"
 #include "opencl/graph/chunk.h"
 #include "opencl/graph/give.h"
-#include "opencl/graph/issue.h"
+#include "opencl/graph/opencl_issue.h"
 #include "opencl/graph/kernel_launch.h"
 #include "opencl/graph/deferred_map.h"
 #include "opencl/graph/uses.h"
-#include "opencl/graph/validate.h"
+#include "opencl/graph/opencl_validate.h"
 
 #define CHUNKS                 .issue = chunk_issue, .issue_range = chunk_issue_range
 #define WHOLE                  .issue = issue_as_given

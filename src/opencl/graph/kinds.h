@@ -43,7 +43,7 @@ struct kind {
         WAITS_AS_TOLD,
         WAITS_UNORDERED,
         WAITS_ALWAYS
-    } driver_waits; /* for others by itself: quirks/crossing.h */
+    } driver_waits; /* for others by itself: quirks/nested_enqueue.h */
     /* in records of jobs; "": a launch's kernel or a copy between host and device */
     const char *label;
 

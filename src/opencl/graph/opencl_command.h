@@ -1,8 +1,8 @@
 /*
  * One enqueued command of OpenCL, and also the node that a user event is in the graph: the engine's
  * part first (engine/command.h), then what the driver's call needs. The entry points make it on the
- * stack as a draft; enqueue/submit.h copies it to the heap only when it cannot go to the driver at
- * once.
+ * stack as a draft; enqueue/opencl_submit.h copies it to the heap only when it cannot go to the
+ * driver at once.
  */
 #ifndef OPENCL_GRAPH_COMMAND_H
 #define OPENCL_GRAPH_COMMAND_H
@@ -15,7 +15,7 @@
 #include "engine/command.h"
 
 /* Rows of kinds.h. Their order means nothing. */
-enum command_kind {
+enum opencl_kind {
     COMMAND_USER, /* a user event of the program: a node without work */
     COMMAND_READ,
     COMMAND_WRITE,
@@ -65,7 +65,7 @@ struct arg_value {
     cl_sampler sampler; /* a reference, in what is kept for a launch: the value is its handle */
 };
 
-struct command_launch {
+struct opencl_launch {
     struct kernel_record *kernel; /* a reference, once the command is on the heap */
     cl_uint dim;
     bool has_local;
@@ -121,14 +121,14 @@ struct event_callback {
 
 struct opencl_command {
     struct command base;
-    enum command_kind kind;
+    enum opencl_kind kind;
     cl_command_type type;
     /* base.queue's record; NULL: a user event; a reference once on the heap */
     struct queue_record *queue;
     cl_context context;
     union {
         struct command_transfer transfer;
-        struct command_launch launch;
+        struct opencl_launch launch;
         struct command_native native;
         struct command_svm svm;
         struct {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "opencl/graph/deferred_map.h"
-#include "opencl/objects.h"
+#include "opencl/opencl_objects.h"
 #include "translate/translate.h"
 
 /* All of an object, which may be read and written. */
@@ -16,7 +16,7 @@ static bool visit_any(cl_mem handle, mem_visit *visit, void *data)
 
 USES(launch)
 {
-    const struct command_launch *launch = &command->u.launch;
+    const struct opencl_launch *launch = &command->u.launch;
     const struct arg_value *args = launch->args ? launch->args : launch->kernel->args;
     cl_uint n = launch->args ? launch->n_args : launch->kernel->n_args;
 

@@ -7,7 +7,7 @@
 
 #include "opencl/entry.h"
 #include "opencl/layer.h"
-#include "opencl/objects.h"
+#include "opencl/opencl_objects.h"
 #include "opencl/program/program_record.h"
 
 struct kernel_record *kernel_find(cl_kernel handle)

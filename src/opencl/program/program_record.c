@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "opencl/entry.h"
-#include "opencl/program/handed_out.h"
+#include "opencl/program/known_binaries.h"
 #include "opencl/layer.h"
+#include "opencl/opencl_driver.h"
 #include "opencl/program/twin.h"
 
 struct program_record *program_find(cl_program handle)
@@ -150,7 +151,7 @@ CL_API_ENTRY cl_program CL_API_CALL entry_clCreateProgramWithBinary(cl_context c
         front.target.clCreateProgramWithBinary(context, n, devices, lengths, binaries, ret_status, &code);
     struct program_record *record;
 
-    if (handle && !runtime_off() && handed_out_refuses(binaries, lengths, n, ret_status)) {
+    if (handle && !runtime_off() && known_binaries_refuses(binaries, lengths, n, ret_status)) {
         front.target.clReleaseProgram(handle);
         handle = NULL;
         code = CL_INVALID_BINARY;
@@ -161,8 +162,8 @@ CL_API_ENTRY cl_program CL_API_CALL entry_clCreateProgramWithBinary(cl_context c
     if (!record)
         return handle;
     not_from_source(record, "a binary");
-    if (handed_out_wanted())
-        handed_out_find(record, binaries, lengths, n);
+    if (known_binaries_wanted())
+        known_binaries_find(record, binaries, lengths, n);
     return handle;
 }
 
@@ -303,20 +304,20 @@ static struct program_record *begin_build(cl_program handle, enum translate_mode
         atomic_store(&record->object.app_refs, atomic_load(&old->object.app_refs));
         record->why_whole = old->why_whole;
         memcpy(record->why_detail, old->why_detail, sizeof record->why_detail);
-        record->handed_out = old->handed_out;
+        record->known_binary = old->known_binary;
         record->length = old->length;
         record->source = old->source ? program_text_copy(old->source, old->length) : NULL;
         for (size_t i = 0; i < old->n_constants; i++)
             if (!keep_constant(record, &old->constants[i]))
                 forget_source(record);
-        if (old->handed_out && old->options)
+        if (old->known_binary && old->options)
             record->options = strdup(old->options);
-        if (old->handed_out && old->files)
+        if (old->known_binary && old->files)
             record->files = strdup(old->files);
-        if (old->handed_out)
+        if (old->known_binary)
             share_parts(record, old);
     }
-    if (!record->handed_out) {
+    if (!record->known_binary) {
         free(record->options);
         record->options = strdup(options ? options : "");
         record->mode = mode;
@@ -341,7 +342,7 @@ static void end_build(cl_program handle, cl_int code, struct program_record *old
 {
     struct program_record *refused;
 
-    layer_stop_at_exit();
+    runtime_stop_at_exit(&opencl_driver);
     if (code == CL_SUCCESS)
         note_files(handle);
     if (!old)
@@ -393,7 +394,7 @@ CL_API_ENTRY cl_program CL_API_CALL entry_clLinkProgram(cl_context context, cl_u
         front.target.clLinkProgram(context, n_devices, devices, options, n, inputs, notify, data, ret_code);
     struct program_record *record = note(handle, context);
 
-    layer_stop_at_exit();
+    runtime_stop_at_exit(&opencl_driver);
     if (!record)
         return handle;
     record->options = strdup(options ? options : "");
@@ -430,9 +431,9 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clGetProgramInfo(cl_program handle, cl_pro
     struct program_record *record;
 
     if (code != CL_SUCCESS || name != CL_PROGRAM_BINARIES || !ret_value || runtime_off() ||
-        !handed_out_wanted() || !(record = program_find(handle)))
+        !known_binaries_wanted() || !(record = program_find(handle)))
         return code;
-    handed_out_remember(record, ret_value, room / sizeof(unsigned char *));
+    known_binaries_remember(record, ret_value, room / sizeof(unsigned char *));
     program_unref(record);
     return code;
 }

@@ -10,7 +10,7 @@
 #include <CL/cl_icd.h>
 
 #include "client/session.h"
-#include "opencl/objects.h"
+#include "opencl/opencl_objects.h"
 #include "translate/translate.h"
 
 struct program_record *program_find(cl_program handle); /* kept; NULL: unknown */

@@ -8,7 +8,7 @@
 #include "opencl/quirks/variant.h"
 #include "engine/policy.h"
 #include "opencl/layer.h"
-#include "opencl/program/handed_out.h"
+#include "opencl/program/known_binaries.h"
 
 /* Strings of a device, on the builder's stack. */
 struct device_text {
@@ -324,8 +324,8 @@ void twin_note_files(struct program_record *program)
     struct translate_result result;
     char *files = NULL;
 
-    if ((!policy_slicing() && !front.builder.wanted_too() && !handed_out_wanted()) || program->handed_out ||
-        program->lacks_header || !twin_includes(program) || !first_device(program))
+    if ((!policy_slicing() && !front.builder.wanted_too() && !known_binaries_wanted()) ||
+        program->known_binary || program->lacks_header || !twin_includes(program) || !first_device(program))
         return;
     if (rewrite(program, program->device, program->mode, &result) >= 0) {
         files = result.files;

@@ -41,7 +41,7 @@ struct program_record {
     char *options; /* owned; of the latest build, compile or link */
     enum translate_mode mode;
     bool built, linked;
-    bool handed_out;                    /* a binary, but its source is known */
+    bool known_binary;                  /* a binary, but its source is known */
     bool lacks_header;                  /* a header is not from source: the compile cannot be repeated */
     struct program_constant *constants; /* owned */
     size_t n_constants;
@@ -74,7 +74,7 @@ extern const struct object_class program_class;
 
 struct spread_program;
 
-/* The thread that makes twins, and its queue. In struct front (layer.h). */
+/* The thread that makes twins, and its queue. In struct opencl_front (layer.h). */
 struct twin_builder {
     pthread_mutex_t lock; /* guards the following; never taken with the graph's */
     pthread_cond_t changed;

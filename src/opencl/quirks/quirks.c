@@ -53,5 +53,5 @@ void quirks_init(struct quirks *quirks, cl_device_id device)
         if (strstr(about, table[i].driver) && begins_with_one(name, table[i].devices) &&
             (!version || (version >= table[i].from && (!table[i].until || version <= table[i].until))))
             quirks->has |= 1u << i;
-    pthread_rwlock_init(&quirks->crossing_lock, NULL);
+    pthread_rwlock_init(&quirks->nested_enqueue_lock, NULL);
 }

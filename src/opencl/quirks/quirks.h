@@ -29,8 +29,8 @@ enum quirk {
 
 /* Of one device. */
 struct quirks {
-    unsigned has;                   /* a bit per quirk; written once */
-    pthread_rwlock_t crossing_lock; /* QUIRK_ENQUEUE_ALONE */
+    unsigned has;                         /* a bit per quirk; written once */
+    pthread_rwlock_t nested_enqueue_lock; /* QUIRK_ENQUEUE_ALONE */
 };
 
 void quirks_init(struct quirks *quirks, cl_device_id device);

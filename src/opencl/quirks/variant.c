@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "opencl/objects.h"
+#include "opencl/opencl_objects.h"
 
 struct variants *variants_new(size_t n)
 {
@@ -25,7 +25,7 @@ void variants_free(struct variants *variants, size_t n)
  * The groups that make a wide grid; 0: this launch is not wide as a whole, or the driver does not
  * mind.
  */
-static uint32_t wide_groups(const struct device_record *device, const struct variant_launch *launch)
+static uint32_t wide_groups(const struct opencl_device *device, const struct variant_launch *launch)
 {
     size_t width = launch->local[0];
     size_t groups = width ? (VARIANT_WIDE_GRID + width - 1) / width : 0;
@@ -37,7 +37,7 @@ static uint32_t wide_groups(const struct device_record *device, const struct var
 }
 
 /* Locked, and found or made new. */
-static struct variant *open_shape(struct variants *variants, const struct device_record *device,
+static struct variant *open_shape(struct variants *variants, const struct opencl_device *device,
                                   const struct variant_launch *launch)
 {
     struct variant *shape;
@@ -54,7 +54,7 @@ static struct variant *open_shape(struct variants *variants, const struct device
     return shape;
 }
 
-uint32_t variant_step(struct variants *variants, const struct device_record *device,
+uint32_t variant_step(struct variants *variants, const struct opencl_device *device,
                       const struct variant_launch *launch, uint32_t step, double fits, uint32_t left)
 {
     uint32_t wide = variants ? wide_groups(device, launch) : 0;
@@ -71,7 +71,7 @@ uint32_t variant_step(struct variants *variants, const struct device_record *dev
     return step;
 }
 
-static void reach(struct variants *variants, const struct device_record *device,
+static void reach(struct variants *variants, const struct opencl_device *device,
                   const struct variant_launch *launch, enum variant_state state)
 {
     struct variant *shape = open_shape(variants, device, launch);
@@ -81,7 +81,7 @@ static void reach(struct variants *variants, const struct device_record *device,
     pthread_mutex_unlock(&variants->lock);
 }
 
-void variant_ran(struct variants *variants, const struct device_record *device,
+void variant_ran(struct variants *variants, const struct opencl_device *device,
                  const struct variant_launch *launch, uint32_t groups)
 {
     uint32_t wide = variants ? wide_groups(device, launch) : 0;
@@ -90,14 +90,14 @@ void variant_ran(struct variants *variants, const struct device_record *device,
         reach(variants, device, launch, VARIANT_WIDE);
 }
 
-void variant_done(struct variants *variants, const struct device_record *device,
+void variant_done(struct variants *variants, const struct opencl_device *device,
                   const struct variant_launch *launch)
 {
     if (variants && wide_groups(device, launch))
         reach(variants, device, launch, VARIANT_NARROW);
 }
 
-bool variant_allows_one(struct variants *variants, const struct device_record *device,
+bool variant_allows_one(struct variants *variants, const struct opencl_device *device,
                         const struct variant_launch *launch)
 {
     enum variant_state state;

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct device_record;
+struct opencl_device;
 
 enum {
     /* local sizes and devices that a kernel is remembered with; then the oldest goes */
@@ -34,7 +34,7 @@ struct variant_launch {
 /* Of one kernel of a program, whatever objects of it there are. All zero: nothing known. */
 struct variants {
     struct variant {
-        const struct device_record *device; /* NULL: free */
+        const struct opencl_device *device; /* NULL: free */
         size_t local[3];
         enum variant_state {
             VARIANT_NEW,    /* no launch that is wide as a whole has ended yet */
@@ -54,17 +54,17 @@ void variants_free(struct variants *variants, size_t n);
  * Groups of the next piece, of `left`: step, unless that would compile later on. fits: groups that
  * fill a piece's time, 0: unknown.
  */
-uint32_t variant_step(struct variants *variants, const struct device_record *device,
+uint32_t variant_step(struct variants *variants, const struct opencl_device *device,
                       const struct variant_launch *launch, uint32_t step, double fits, uint32_t left);
 
 /* A piece of so many groups was given to the driver; the whole launch was. */
-void variant_ran(struct variants *variants, const struct device_record *device,
+void variant_ran(struct variants *variants, const struct opencl_device *device,
                  const struct variant_launch *launch, uint32_t groups);
-void variant_done(struct variants *variants, const struct device_record *device,
+void variant_done(struct variants *variants, const struct opencl_device *device,
                   const struct variant_launch *launch);
 
 /* May the launch go as one? */
-bool variant_allows_one(struct variants *variants, const struct device_record *device,
+bool variant_allows_one(struct variants *variants, const struct opencl_device *device,
                         const struct variant_launch *launch);
 
 #endif

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "opencl/layer.h"
-#include "opencl/objects.h"
-#include "opencl/quirks/crossing.h"
+#include "opencl/opencl_objects.h"
+#include "opencl/quirks/nested_enqueue.h"
 #include "opencl/quirks/quirks.h"
 
 /*
@@ -114,7 +114,7 @@ void quirks_launch_begin(const struct queue_record *queue, const char *kernel, c
 
     *ret_launch = (struct quirks_launch){.queue = queue};
     if (!quirks_have(&queue->device->quirks, QUIRK_WIDER_ALONE) ||
-        crossing_nested()) /* what it is nested in is not over before it */
+        nested_enqueue_nested()) /* what it is nested in is not over before it */
         return;
     for (cl_uint d = 0; d < dim; d++) {
         size[d] = local[d];

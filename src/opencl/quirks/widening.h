@@ -26,7 +26,7 @@
 struct widening;        /* one kernel with one local size */
 struct widening_flight; /* a piece that the driver has */
 
-/* In struct front (layer.h). */
+/* In struct opencl_front (layer.h). */
 struct widening_state {
     pthread_mutex_t lock; /* a leaf; guards the following */
     pthread_cond_t changed;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "opencl/graph/issue.h"
+#include "opencl/graph/opencl_issue.h"
 #include "opencl/graph/kernel_launch.h"
 #include "engine/policy.h"
 #include "opencl/layer.h"

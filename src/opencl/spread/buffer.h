@@ -7,7 +7,7 @@
 #ifndef OPENCL_SPREAD_BUFFER_H
 #define OPENCL_SPREAD_BUFFER_H
 
-#include "opencl/objects.h"
+#include "opencl/opencl_objects.h"
 #include "spread/coherence.h"
 #include "spread/decide.h"
 #include "opencl/spread/spread_image.h"

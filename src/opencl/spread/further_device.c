@@ -53,7 +53,7 @@ static struct further_device *find(cl_platform_id platform, cl_device_id handle,
 }
 
 /* The other devices of the platform that are of the same kind, with their numbers there. */
-static cl_uint others(const struct device_record *home, cl_device_id ret_list[PLATFORM_DEVICES],
+static cl_uint others(const struct opencl_device *home, cl_device_id ret_list[PLATFORM_DEVICES],
                       unsigned ret_numbers[PLATFORM_DEVICES])
 {
     cl_device_id all[PLATFORM_DEVICES];
@@ -81,7 +81,7 @@ static cl_uint others(const struct device_record *home, cl_device_id ret_list[PL
 }
 
 /* One context for home and all devices that may help it, made once; NULL: the driver refuses. */
-static cl_context peer_context(const struct device_record *home)
+static cl_context peer_context(const struct opencl_device *home)
 {
     cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)home->platform, 0};
     struct peer_context *peers = &front.spread.peers;
@@ -99,7 +99,7 @@ static cl_context peer_context(const struct device_record *home)
     return peers->handle;
 }
 
-static void make_ready(struct further_device *device, const struct device_record *home)
+static void make_ready(struct further_device *device, const struct opencl_device *home)
 {
     cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)device->platform, 0};
     cl_int code;
@@ -117,7 +117,7 @@ static void make_ready(struct further_device *device, const struct device_record
     make_queue(device, &device->copies);
 }
 
-struct further_device *device_as_peer(const struct device_record *home)
+struct further_device *device_as_peer(const struct opencl_device *home)
 {
     struct further_device *device =
         policy_peer_copies() && peer_context(home) ? find(home->platform, home->handle, 0) : NULL;
@@ -134,7 +134,7 @@ bool device_share_context(int a, int b)
            device_at(a)->context == device_at(b)->context;
 }
 
-unsigned device_count_helpers(struct device_record *home)
+unsigned device_count_helpers(struct opencl_device *home)
 {
     cl_device_id list[PLATFORM_DEVICES];
     unsigned numbers[PLATFORM_DEVICES];
@@ -144,7 +144,7 @@ unsigned device_count_helpers(struct device_record *home)
     return (unsigned)atomic_load_explicit(&home->n_helpers, memory_order_relaxed);
 }
 
-unsigned device_helpers(const struct device_record *home, unsigned n, uint64_t set,
+unsigned device_helpers(const struct opencl_device *home, unsigned n, uint64_t set,
                         struct further_device *ret_devices[FURTHER_MAX])
 {
     cl_device_id list[PLATFORM_DEVICES];

@@ -10,7 +10,7 @@
 #ifndef OPENCL_SPREAD_DEVICE_H
 #define OPENCL_SPREAD_DEVICE_H
 
-#include "opencl/objects.h"
+#include "opencl/opencl_objects.h"
 #include "spread/coherence.h"
 
 enum { FURTHER_MAX = PLACE_MAX - PLACE_DEVICE };
@@ -28,7 +28,7 @@ struct device_task {
 struct further_device {
     cl_device_id handle;
     cl_platform_id platform;
-    struct device_record *record;
+    struct opencl_device *record;
     cl_context context;
     /*
      * In order, of that context, not in any table. Each belongs to one thread at a time, that of
@@ -53,20 +53,20 @@ struct further_device {
  * The devices that may help this one, ready for use: same platform, same type, whole devices; at
  * most n, and only those whose number is in the set (0: any). With the spread lock held.
  */
-unsigned device_helpers(const struct device_record *home, unsigned n, uint64_t set,
+unsigned device_helpers(const struct opencl_device *home, unsigned n, uint64_t set,
                         struct further_device *ret_devices[FURTHER_MAX]);
 
 /*
  * The program's own device as a further one in the shared context; NULL: it cannot be had. With the
  * spread lock held.
  */
-struct further_device *device_as_peer(const struct device_record *home);
+struct further_device *device_as_peer(const struct opencl_device *home);
 
 /* Can the driver copy directly between these two places? */
 bool device_share_context(int a, int b);
 
 /* How many that would be at most, without making anything. */
-unsigned device_count_helpers(struct device_record *home);
+unsigned device_count_helpers(struct opencl_device *home);
 
 /* The further device at a place. */
 struct further_device *device_at(int place);

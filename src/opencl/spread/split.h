@@ -55,7 +55,7 @@ struct split {
     /* owned array of references by argument: alive for a repetition at home */
     cl_mem *kept;
     struct mem_record **roots; /* owned array of references by argument */
-    struct launch_cut cut;
+    struct opencl_cut cut;
     struct split_share shares[SHARES_MAX]; /* home first */
     unsigned n_shares;
     bool away;                             /* home has no share of its own */

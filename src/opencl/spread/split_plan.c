@@ -13,7 +13,7 @@
 
 enum { OUTPUTS_OF_BUFFER = 8 };
 
-struct planning {
+struct split_planning {
     struct split *split;
     bool possible;
 };
@@ -77,7 +77,7 @@ static bool groups_apart(struct split *split, const struct translate_arg *arg)
 
 static bool plan_touch(const struct touch *touch, void *data)
 {
-    struct planning *planning = data;
+    struct split_planning *planning = data;
     struct split *split = planning->split;
     const struct translate_arg *arg = &split->about->args[touch->arg];
     struct spread_buffer *buffer = buffer_of(mem_root(touch->mem));
@@ -113,7 +113,7 @@ static bool plan_touch(const struct touch *touch, void *data)
  * Every argument that is memory must be a buffer or an image that we know, and no image may be read
  * and written; anything else but a sampler has the same value on every device.
  */
-static bool args_fit(const struct command_launch *launch, const struct translate_kernel *about,
+static bool args_fit(const struct opencl_launch *launch, const struct translate_kernel *about,
                      const struct split *split)
 {
     for (cl_uint i = 0; i < launch->n_args; i++) {
@@ -231,8 +231,8 @@ static void find_devices(struct split *split, const struct placement_team *team,
 
 static bool fill(struct split *split, const struct opencl_command *command)
 {
-    const struct command_launch *launch = &command->u.launch;
-    struct planning planning = {split, true};
+    const struct opencl_launch *launch = &command->u.launch;
+    struct split_planning planning = {split, true};
 
     split->args = calloc(launch->n_args + KERNEL_EXEC_INFOS, sizeof *split->args);
     split->kept = calloc(launch->n_args + 1, sizeof(cl_mem));

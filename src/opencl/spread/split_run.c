@@ -7,13 +7,14 @@
 #include "engine/worker.h"
 #include "engine/policy.h"
 #include "opencl/layer.h"
+#include "opencl/opencl_driver.h"
 #include "opencl/spread/split.h"
 
 /*
  * Pieces by time where another client may gain by them; else what comes at once: the whole share,
  * or what the border gives.
  */
-static void set_steps(struct launch_cut *cut, const struct device_record *device)
+static void set_steps(struct opencl_cut *cut, const struct opencl_device *device)
 {
     bool cuts = policy_slicing();
 
@@ -50,7 +51,7 @@ static struct piece_source groups_of(struct split_share *share)
 }
 
 /* Until the last piece is over; the marks are dropped. */
-static cl_int run_pieces(struct piece_pipe *pipe, cl_kernel kernel, struct launch_cut cut,
+static cl_int run_pieces(struct piece_pipe *pipe, cl_kernel kernel, struct opencl_cut cut,
                          struct piece_source source)
 {
     struct command *command = pipe->command;
@@ -60,7 +61,7 @@ static cl_int run_pieces(struct piece_pipe *pipe, cl_kernel kernel, struct launc
     cut.kernel = kernel;
     code = launch_pieces(pipe, &cut, source);
     if (command->last_mark) {
-        status = runtime.ops->mark_wait(command->last_mark);
+        status = opencl_driver.mark_wait(command->last_mark);
         pipe_mark_times(command);
     }
     pipe_abandon(pipe);
@@ -129,7 +130,7 @@ static void run_share(struct device_task *task)
 static cl_int run_home(struct split *split, struct device_engine *engine, struct opencl_command *command)
 {
     struct split_share *share = &split->shares[0];
-    struct launch_cut cut = split->cut;
+    struct opencl_cut cut = split->cut;
     struct private_kernel *own;
     struct piece_pipe pipe;
     cl_int code;
@@ -147,7 +148,7 @@ static cl_int run_home(struct split *split, struct device_engine *engine, struct
     code = launch_pieces(&pipe, &cut, groups_of(share));
     if (code == CL_SUCCESS && command->base.last_mark) {
         pipe_finish(&pipe);
-        code = runtime.ops->mark_wait(command->base.last_mark);
+        code = opencl_driver.mark_wait(command->base.last_mark);
         code = command->base.piece_status < 0 ? command->base.piece_status : code;
     } else {
         pipe_abandon(&pipe);

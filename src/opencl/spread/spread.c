@@ -35,7 +35,7 @@ static unsigned wanted_devices(uint64_t *ret_set, bool *ret_measured)
 }
 
 /* Once: more GPUs were asked for than there are. */
-static void note_missing(struct device_record *home)
+static void note_missing(struct opencl_device *home)
 {
     unsigned there = device_count_helpers(home) + 1;
     struct session *session;
@@ -50,7 +50,7 @@ static void note_missing(struct device_record *home)
     (void)session_notice(session, NOTICE_FEWER_GPUS, "", detail);
 }
 
-unsigned spread_count_helpers(struct device_record *device)
+unsigned spread_count_helpers(struct opencl_device *device)
 {
     unsigned helpers = device_count_helpers(device);
 
@@ -302,7 +302,7 @@ enum { CONTEXT_DEVICES = 64 };
 static bool open_home(cl_context context, struct queue_record *ret_queue)
 {
     cl_device_id devices[CONTEXT_DEVICES];
-    struct device_record *home = NULL;
+    struct opencl_device *home = NULL;
     size_t size = 0;
 
     *ret_queue = (struct queue_record){.context = context, .base.in_order = true};

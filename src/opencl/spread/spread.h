@@ -21,19 +21,19 @@
 #include "opencl/graph/opencl_command.h"
 #include "engine/engine.h"
 #include "opencl/layer.h"
-#include "opencl/objects.h"
+#include "opencl/opencl_objects.h"
 
 struct spread_program;
 
 /* How many devices could help this one; counts them, and tells the user about those that cannot. */
-unsigned spread_count_helpers(struct device_record *device);
+unsigned spread_count_helpers(struct opencl_device *device);
 
 /*
  * Could a command of this device concern another one: is there one that could help it, or memory
  * that was ever shared? Asked once per command; where the answer is no, nothing else here need be
  * asked.
  */
-static inline bool spread_possible(struct device_record *device)
+static inline bool spread_possible(struct opencl_device *device)
 {
     int helpers = atomic_load_explicit(&device->n_helpers, memory_order_relaxed);
 

@@ -6,7 +6,7 @@
 #ifndef OPENCL_SPREAD_IMAGE_H
 #define OPENCL_SPREAD_IMAGE_H
 
-#include "opencl/objects.h"
+#include "opencl/opencl_objects.h"
 
 struct spread_image {
     cl_image_format format;

@@ -17,12 +17,12 @@ static uint64_t plan_list(void)
     return gpus > 0 && runtime.settings.placement == SETTING_PLACEMENT_UNSET ? set : 0;
 }
 
-static bool is_at_home(const struct device_record *home, unsigned plan)
+static bool is_at_home(const struct opencl_device *home, unsigned plan)
 {
     return atomic_load_explicit(&home->planned_home, memory_order_acquire) == plan;
 }
 
-bool placement_on(const struct device_record *home)
+bool placement_on(const struct opencl_device *home)
 {
     uint64_t set;
     unsigned plan = policy_plan_number();
@@ -34,7 +34,7 @@ bool placement_on(const struct device_record *home)
         return policy_gpus(&set) > 0;
     if (home)
         return !is_at_home(home, plan);
-    for (const struct device_record *device = device_records(); device; device = device->next) {
+    for (const struct opencl_device *device = device_records(); device; device = device->next) {
         if (!atomic_load_explicit(&device->has_queues, memory_order_relaxed))
             continue;
         used = true;
@@ -45,7 +45,7 @@ bool placement_on(const struct device_record *home)
 }
 
 /* One lease for home and each helper. False: there is none for some device. */
-static bool find_leases(struct device_record *home, struct further_device *const helpers[], unsigned n,
+static bool find_leases(struct opencl_device *home, struct further_device *const helpers[], unsigned n,
                         struct lease *ret_leases[FURTHER_MAX + 1])
 {
     ret_leases[0] = home->base.engines[ENGINE_EXECUTION].lease;
@@ -61,7 +61,7 @@ static bool find_leases(struct device_record *home, struct further_device *const
  * Which devices does the plan list? Its numbers are the daemon's, so the daemon is asked. False: it
  * did not name as many, or did not answer; it is asked again in the next job.
  */
-static bool find_listed(struct device_record *home, uint64_t set)
+static bool find_listed(struct opencl_device *home, uint64_t set)
 {
     struct further_device *helpers[FURTHER_MAX];
     struct lease *leases[FURTHER_MAX + 1];
@@ -93,7 +93,7 @@ static bool find_listed(struct device_record *home, uint64_t set)
     return true;
 }
 
-void placement_team(struct device_record *home, unsigned devices, uint64_t set,
+void placement_team(struct opencl_device *home, unsigned devices, uint64_t set,
                     struct placement_team *ret_team)
 {
     *ret_team = (struct placement_team){.home = true};
@@ -108,7 +108,7 @@ void placement_team(struct device_record *home, unsigned devices, uint64_t set,
     ret_team->n = device_helpers(home, devices - 1, 0, ret_team->helpers);
 }
 
-static int ask_daemon(struct device_record *home, struct further_device *const helpers[], unsigned n)
+static int ask_daemon(struct opencl_device *home, struct further_device *const helpers[], unsigned n)
 {
     struct lease *leases[FURTHER_MAX + 1];
     struct place_request request = {.gpus = 1, .home = 0, .bytes = front.spread.placement.job_bytes};
@@ -130,9 +130,9 @@ static int ask_daemon(struct device_record *home, struct further_device *const h
 }
 
 /* Where the data is, if that device is ours already; else the daemon knows which device is free. */
-static int find_free(struct device_record *home, struct further_device *const helpers[], unsigned n)
+static int find_free(struct opencl_device *home, struct further_device *const helpers[], unsigned n)
 {
-    const struct device_record *there = front.spread.placement.job_place == PLACE_HOME
+    const struct opencl_device *there = front.spread.placement.job_place == PLACE_HOME
                                             ? home
                                             : device_at(front.spread.placement.job_place)->record;
 
@@ -149,12 +149,12 @@ bool placement_any(void)
     return runtime.settings.placement == SETTING_PLACEMENT_ANY;
 }
 
-unsigned placement_helpers(const struct device_record *home, struct further_device *ret_helpers[FURTHER_MAX])
+unsigned placement_helpers(const struct opencl_device *home, struct further_device *ret_helpers[FURTHER_MAX])
 {
     return device_helpers(home, FURTHER_MAX, 0, ret_helpers);
 }
 
-struct further_device *placement_device(struct device_record *home)
+struct further_device *placement_device(struct opencl_device *home)
 {
     struct further_device *helpers[FURTHER_MAX];
     unsigned n, number = inferred_job_number();
@@ -202,10 +202,10 @@ void placement_job_over(void)
         place_end(session);
 }
 
-void placement_moved(const struct device_record *home, int from, int to, size_t bytes, baton_nsec took)
+void placement_moved(const struct opencl_device *home, int from, int to, size_t bytes, baton_nsec took)
 {
     struct session *session = runtime_session();
-    const struct device_record *there[2];
+    const struct opencl_device *there[2];
 
     front.spread.placement.job_bytes += bytes;
     if (!session || !placement_on(home) || to == PLACE_HOST)

@@ -14,7 +14,7 @@
  * May kernels of this device run elsewhere (--placement, or a plan)? NULL: of any device that the
  * program uses. False once the plan in force is known to name the device itself. Needs no lock.
  */
-bool placement_on(const struct device_record *home);
+bool placement_on(const struct opencl_device *home);
 
 /* The devices of a split launch. */
 struct placement_team {
@@ -31,7 +31,7 @@ struct placement_state {
     atomic_bool announced; /* the daemon counts this job's work; no lock */
     /* the devices of the plan's list, as the daemon named them: of one home, under one plan */
     struct {
-        const struct device_record *home;
+        const struct opencl_device *home;
         unsigned plan;
         struct placement_team team;
         unsigned asked_job; /* the last question remained without an answer in this job */
@@ -42,17 +42,17 @@ struct placement_state {
  * Those for a launch on so many devices: the ones that the plan lists if it does (set), and that it
  * gives at most; else home and the first others.
  */
-void placement_team(struct device_record *home, unsigned devices, uint64_t set,
+void placement_team(struct opencl_device *home, unsigned devices, uint64_t set,
                     struct placement_team *ret_team);
 
 /* Does any free device take a launch (`any`), or was one chosen for the whole job (`chosen`)? */
 bool placement_any(void);
 
 /* The devices beside home that jobs of this program may be placed on, where the plan lists none. */
-unsigned placement_helpers(const struct device_record *home, struct further_device *ret_helpers[FURTHER_MAX]);
+unsigned placement_helpers(const struct opencl_device *home, struct further_device *ret_helpers[FURTHER_MAX]);
 
 /* The device for this launch or upload; NULL: home. */
-struct further_device *placement_device(struct device_record *home);
+struct further_device *placement_device(struct opencl_device *home);
 
 /* The place of the last launch or upload: asks nothing. */
 int placement_last(void);
@@ -61,6 +61,6 @@ int placement_last(void);
 void placement_job_over(void);
 
 /* Bytes went from one place to another: the daemon learns what that costs. */
-void placement_moved(const struct device_record *home, int from, int to, size_t bytes, baton_nsec took);
+void placement_moved(const struct opencl_device *home, int from, int to, size_t bytes, baton_nsec took);
 
 #endif

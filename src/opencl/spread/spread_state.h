@@ -1,4 +1,4 @@
-/* What spread/ keeps in struct front (layer.h). */
+/* What spread/ keeps in struct opencl_front (layer.h). */
 #ifndef OPENCL_SPREAD_SPREAD_STATE_H
 #define OPENCL_SPREAD_SPREAD_STATE_H
 

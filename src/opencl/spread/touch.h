@@ -2,7 +2,7 @@
 #ifndef OPENCL_SPREAD_TOUCH_H
 #define OPENCL_SPREAD_TOUCH_H
 
-#include "opencl/objects.h"
+#include "opencl/opencl_objects.h"
 #include "spread/ranges.h"
 
 struct translate_kernel;

@@ -17,7 +17,7 @@
 struct spread_kernel {
     struct spread_kernel *next;
     char *name; /* owned */
-    struct decision decision;
+    struct split_decision decision;
     double rates[SHARES_MAX];     /* groups per ns: home, then by place */
     cl_kernel handles[PLACE_MAX]; /* one per further device: only its thread uses it */
     bool failed[PLACE_MAX];       /* cannot be had there */

@@ -10,7 +10,7 @@
 #ifndef PTX_CUT_EFFECT_H
 #define PTX_CUT_EFFECT_H
 
-#include "ptx/module.h"
+#include "ptx/ptx_module.h"
 
 enum { SOURCE_PLAIN = 1, SOURCE_STRONG = 2 }; /* bits */
 

@@ -1,5 +1,5 @@
 /* Exits that are taken by the loop's own doing: retried, ticket (waits.h). */
-#include "ptx/cut/loop.h"
+#include "ptx/cut/ptx_loop.h"
 
 enum { LONGEST_CHAIN = 16, DEEPEST_CONDITION = 8 };
 
@@ -19,7 +19,7 @@ static enum comparison swapped(enum comparison op)
     return of[op];
 }
 
-static enum comparison comparison_of(const struct loop *loop, const struct ptx_statement *setp)
+static enum comparison comparison_of(const struct ptx_loop *loop, const struct ptx_statement *setp)
 {
     static const struct {
         const char *name;
@@ -48,7 +48,7 @@ static bool same_register(const struct ptx_operand *a, const struct ptx_operand 
 }
 
 /* The statement whose result the operand is a copy of; *ret_offset: what was added to it. */
-static const struct ptx_statement *origin_of(const struct loop *loop, const struct ptx_operand *operand,
+static const struct ptx_statement *origin_of(const struct ptx_loop *loop, const struct ptx_operand *operand,
                                              int64_t *ret_offset)
 {
     const struct ptx_operand *at = operand;
@@ -60,7 +60,7 @@ static const struct ptx_statement *origin_of(const struct loop *loop, const stru
     return NULL;
 }
 
-static bool is_fixed_address(const struct loop *loop, const struct ptx_operand *address)
+static bool is_fixed_address(const struct ptx_loop *loop, const struct ptx_operand *address)
 {
     return address->kind == PTX_OP_ADDRESS && loop_is_fixed(loop, &address->parts[0]);
 }
@@ -77,7 +77,7 @@ static bool same_address(const struct ptx_operand *a, const struct ptx_operand *
 }
 
 /* The operand is what the exchange returned in the round before, or what a load from there gave. */
-static bool was_read_there(const struct loop *loop, const struct ptx_operand *expected,
+static bool was_read_there(const struct ptx_loop *loop, const struct ptx_operand *expected,
                            const struct ptx_statement *exchange)
 {
     int64_t offset;
@@ -89,7 +89,7 @@ static bool was_read_there(const struct loop *loop, const struct ptx_operand *ex
                                 same_address(&from->operands[1], &exchange->operands[1]));
 }
 
-static bool same_value(const struct loop *loop, const struct ptx_operand *a, const struct ptx_operand *b)
+static bool same_value(const struct ptx_loop *loop, const struct ptx_operand *a, const struct ptx_operand *b)
 {
     const struct ptx_operand *x = a;
     int64_t offset = 0;
@@ -111,7 +111,7 @@ static bool same_value(const struct loop *loop, const struct ptx_operand *a, con
 }
 
 /* found == expected, where found = atom.cas [fixed], expected, any and expected was read there. */
-static bool is_retried(const struct loop *loop, const struct ptx_operand *found,
+static bool is_retried(const struct ptx_loop *loop, const struct ptx_operand *found,
                        const struct ptx_operand *expected)
 {
     int64_t offset;
@@ -126,7 +126,7 @@ static bool is_retried(const struct loop *loop, const struct ptx_operand *found,
 }
 
 /* taken >= bound, where taken = atom.add [fixed], a positive constant. */
-static bool is_ticket(const struct loop *loop, const struct ptx_operand *taken,
+static bool is_ticket(const struct ptx_loop *loop, const struct ptx_operand *taken,
                       const struct ptx_operand *bound, enum comparison op)
 {
     int64_t offset;
@@ -142,7 +142,7 @@ static bool is_ticket(const struct loop *loop, const struct ptx_operand *taken,
            loop_is_fixed(loop, bound);
 }
 
-static bool comparison_leaves(const struct loop *loop, const struct ptx_statement *setp, bool holds)
+static bool comparison_leaves(const struct ptx_loop *loop, const struct ptx_statement *setp, bool holds)
 {
     const struct ptx_operand *a = &setp->operands[1];
     const struct ptx_operand *b = &setp->operands[2];
@@ -155,11 +155,12 @@ static bool comparison_leaves(const struct loop *loop, const struct ptx_statemen
     return is_ticket(loop, a, b, op) || is_ticket(loop, b, a, swapped(op));
 }
 
-static bool leaves_when(const struct loop *loop, const struct ptx_operand *predicate, bool value,
+static bool leaves_when(const struct ptx_loop *loop, const struct ptx_operand *predicate, bool value,
                         unsigned depth);
 
 /* One of several conditions, joined so that each alone is enough. */
-static bool setp_leaves(const struct loop *loop, const struct ptx_statement *setp, bool value, unsigned depth)
+static bool setp_leaves(const struct ptx_loop *loop, const struct ptx_statement *setp, bool value,
+                        unsigned depth)
 {
     bool is_joined = setp->n_operands > 3;
 
@@ -170,7 +171,7 @@ static bool setp_leaves(const struct loop *loop, const struct ptx_statement *set
 }
 
 /* The loop is left when the predicate has this value, and it gets it by itself. */
-static bool leaves_when(const struct loop *loop, const struct ptx_operand *predicate, bool value,
+static bool leaves_when(const struct ptx_loop *loop, const struct ptx_operand *predicate, bool value,
                         unsigned depth)
 {
     const struct ptx_statement *def;
@@ -200,7 +201,7 @@ static bool leaves_when(const struct loop *loop, const struct ptx_operand *predi
     return false;
 }
 
-bool loop_leaves(const struct loop *loop)
+bool loop_leaves(const struct ptx_loop *loop)
 {
     const struct ptx_blocks *blocks = &loop->flow->blocks;
 

@@ -1,4 +1,4 @@
-#include "ptx/cut/cut.h"
+#include "ptx/cut/ptx_cut.h"
 
 static const struct {
     const char *name, *sentence, *help;

@@ -1,12 +1,12 @@
 /*
  * What keeps a routine from being cut, statement by statement: what its instructions and special
- * registers say, apart from loops (waits.h) and calls (study.h).
+ * registers say, apart from loops (waits.h) and calls (ptx_study.h).
  */
 #ifndef PTX_CUT_REFUSE_H
 #define PTX_CUT_REFUSE_H
 
-#include "ptx/cut/cut.h"
-#include "ptx/module.h"
+#include "ptx/cut/ptx_cut.h"
+#include "ptx/ptx_module.h"
 
 enum { VERDICT_DETAIL = 200 };
 

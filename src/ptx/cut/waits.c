@@ -1,10 +1,10 @@
-#include "ptx/cut/loop.h"
+#include "ptx/cut/ptx_loop.h"
 
 #include <errno.h>
 
 enum { DEEPEST_LOOP = 128 };
 
-struct search {
+struct wait_search {
     const struct waits_request *request;
     struct arena arena;
     struct loop_scratch scratch;
@@ -16,8 +16,8 @@ struct search {
 
 /* The slice of registers that decide about the loop's end, while it grows. */
 struct slice {
-    struct loop *loop;
-    const struct search *search;
+    struct ptx_loop *loop;
+    const struct wait_search *search;
     size_t n; /* on the stack */
     bool has_control;
 };
@@ -38,7 +38,7 @@ static uint8_t counting(const struct waits_request *request, uint8_t sources)
     return request->kernel_writes ? sources : sources & (uint8_t)~SOURCE_PLAIN;
 }
 
-static void note(struct loop *loop, uint8_t sources, size_t statement)
+static void note(struct ptx_loop *loop, uint8_t sources, size_t statement)
 {
     if (sources & ~loop->sources) {
         loop->sources |= sources;
@@ -46,7 +46,7 @@ static void note(struct loop *loop, uint8_t sources, size_t statement)
     }
 }
 
-static const struct ptx_statement *last_of(const struct loop *loop, size_t block)
+static const struct ptx_statement *last_of(const struct ptx_loop *loop, size_t block)
 {
     const struct ptx_block *at = &loop->flow->blocks.blocks[block];
     const struct ptx_statement *last =
@@ -65,7 +65,7 @@ static void add_decision(struct slice *slice, size_t block)
         flow_visit(slice->loop->flow, at->end - 1, add, slice);
 }
 
-static bool leaves_loop(const struct loop *loop, size_t block)
+static bool leaves_loop(const struct ptx_loop *loop, size_t block)
 {
     const struct ptx_blocks *blocks = &loop->flow->blocks;
     const struct ptx_block *at = &blocks->blocks[block];
@@ -96,7 +96,7 @@ static void add_call(struct slice *slice, size_t i)
  * Is it the loop's branches that decide which definition of the register holds? So it is unless
  * there is one, which every round passes. (A guard is among what the statement reads.)
  */
-static bool is_controlled(const struct loop *loop, uint32_t reg, size_t statement)
+static bool is_controlled(const struct ptx_loop *loop, uint32_t reg, size_t statement)
 {
     size_t ignored;
 
@@ -113,7 +113,7 @@ static void add_control(struct slice *slice)
 /* What the register is made from within the loop. */
 static void add_origins(struct slice *slice, uint32_t reg)
 {
-    struct loop *loop = slice->loop;
+    struct ptx_loop *loop = slice->loop;
     const struct flow *flow = loop->flow;
 
     /* Other threads of the block may have written there what they read elsewhere in the kernel. */
@@ -133,7 +133,7 @@ static void add_origins(struct slice *slice, uint32_t reg)
     }
 }
 
-static void find_sources(struct loop *loop, const struct search *search)
+static void find_sources(struct ptx_loop *loop, const struct wait_search *search)
 {
     struct slice slice = {.loop = loop, .search = search};
 
@@ -152,7 +152,7 @@ static void find_sources(struct loop *loop, const struct search *search)
         add_origins(&slice, loop->scratch->registers[--slice.n]);
 }
 
-static int examine(struct search *search, struct loop *loop)
+static int examine(struct wait_search *search, struct ptx_loop *loop)
 {
     bool ends;
 
@@ -167,7 +167,7 @@ static int examine(struct search *search, struct loop *loop)
     return WAITS_MAYBE;
 }
 
-static bool has_source(const struct search *search, const size_t members[], size_t n)
+static bool has_source(const struct wait_search *search, const size_t members[], size_t n)
 {
     const struct flow *flow = search->request->flow;
 
@@ -182,18 +182,18 @@ static bool has_source(const struct search *search, const size_t members[], size
     return false;
 }
 
-static int search_region(struct search *search, size_t id, size_t start, size_t n, unsigned depth);
+static int search_region(struct wait_search *search, size_t id, size_t start, size_t n, unsigned depth);
 
-static int search_loop(struct search *search, const size_t members[], size_t n, unsigned depth)
+static int search_loop(struct wait_search *search, const size_t members[], size_t n, unsigned depth)
 {
     const struct waits_request *request = search->request;
-    struct loop loop = {.flow = request->flow,
-                        .request = request,
-                        .scratch = &search->scratch,
-                        .id = ++search->n_regions,
-                        .head = members[n - 1], /* where the search entered it, from outside */
-                        .members = members,
-                        .n = n};
+    struct ptx_loop loop = {.flow = request->flow,
+                            .request = request,
+                            .scratch = &search->scratch,
+                            .id = ++search->n_regions,
+                            .head = members[n - 1], /* where the search entered it, from outside */
+                            .members = members,
+                            .n = n};
     int r;
 
     if (!has_source(search, members, n))
@@ -207,7 +207,7 @@ static int search_loop(struct search *search, const size_t members[], size_t n, 
 }
 
 /* All loops within a region: the routine, or a loop without the edges back to its head. */
-static int search_region(struct search *search, size_t id, size_t start, size_t n, unsigned depth)
+static int search_region(struct wait_search *search, size_t id, size_t start, size_t n, unsigned depth)
 {
     const struct ptx_blocks *blocks = &search->request->flow->blocks;
     size_t *order = arena_calloc(&search->arena, n, sizeof *order);
@@ -234,7 +234,7 @@ static int search_region(struct search *search, size_t id, size_t start, size_t 
     return r;
 }
 
-static int make_scratch(struct search *search)
+static int make_scratch(struct wait_search *search)
 {
     const struct flow *flow = search->request->flow;
     struct loop_scratch *scratch = &search->scratch;
@@ -257,7 +257,7 @@ static int make_scratch(struct search *search)
 int ptx_waits_find(const struct waits_request *request, size_t *ret_source, size_t *ret_head)
 {
     const struct flow *flow = request->flow;
-    struct search search = {.request = request};
+    struct wait_search search = {.request = request};
     bool has_strong = false;
     bool any = false;
     int r;

@@ -26,7 +26,7 @@
 #ifndef PTX_CUT_WAITS_H
 #define PTX_CUT_WAITS_H
 
-#include "ptx/cut/flow.h"
+#include "ptx/cut/value_flow.h"
 
 enum waits_answer {
     WAITS_NO,

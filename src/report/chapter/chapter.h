@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "report/page.h"
+#include "report/html_page.h"
 #include "report/story.h"
 #include "report/trace.h"
 
@@ -88,10 +88,10 @@ double chapter_bound(const struct chapter_program *program);
 bool chapter_bound_claimed(const struct chapter_program *program);
 
 /* The questions. */
-void chapter_deadlines(const struct chapter *chapter, struct page *page); /* chapter_deadlines.c */
-void chapter_margins(const struct chapter *chapter, struct page *page);   /* chapter_margins.c */
-void chapter_waits(const struct chapter *chapter, struct page *page);     /* chapter_waits.c */
-void chapter_time(const struct chapter *chapter, struct page *page);      /* chapter_time.c */
-void chapter_timeline(const struct chapter *chapter, struct page *page);  /* chapter_timeline.c */
+void chapter_deadlines(const struct chapter *chapter, struct html_page *page); /* chapter_deadlines.c */
+void chapter_margins(const struct chapter *chapter, struct html_page *page);   /* chapter_margins.c */
+void chapter_waits(const struct chapter *chapter, struct html_page *page);     /* chapter_waits.c */
+void chapter_time(const struct chapter *chapter, struct html_page *page);      /* chapter_time.c */
+void chapter_timeline(const struct chapter *chapter, struct html_page *page);  /* chapter_timeline.c */
 
 #endif

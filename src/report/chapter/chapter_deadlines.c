@@ -36,7 +36,7 @@ static double missed_before(const struct chapter *chapter)
     return before;
 }
 
-static void write_forgotten(const struct chapter *chapter, struct page *page)
+static void write_forgotten(const struct chapter *chapter, struct html_page *page)
 {
     double before = missed_before(chapter);
     char text[160];
@@ -55,7 +55,7 @@ static void write_forgotten(const struct chapter *chapter, struct page *page)
     }
 }
 
-static void write_verdict(const struct chapter *chapter, struct page *page)
+static void write_verdict(const struct chapter *chapter, struct html_page *page)
 {
     size_t jobs;
     size_t missed;
@@ -104,7 +104,7 @@ static enum page_tone judge(const struct chapter_program *program, char *ret_tex
                                                         : PAGE_PLAIN;
 }
 
-static void cell_ms(struct page *page, double ms, bool unclaimed, enum page_tone tone)
+static void cell_ms(struct html_page *page, double ms, bool unclaimed, enum page_tone tone)
 {
     char number[32];
     char text[48];
@@ -114,7 +114,7 @@ static void cell_ms(struct page *page, double ms, bool unclaimed, enum page_tone
     page_cell(page, text, tone);
 }
 
-static void write_program(const struct chapter_program *program, size_t colour, struct page *page)
+static void write_program(const struct chapter_program *program, size_t colour, struct html_page *page)
 {
     double deadline = chapter_deadline(program);
     double bound = chapter_bound(program);
@@ -138,7 +138,7 @@ static void write_program(const struct chapter_program *program, size_t colour, 
     page_row_end(page);
 }
 
-static void write_programs(const struct chapter *chapter, struct page *page)
+static void write_programs(const struct chapter *chapter, struct html_page *page)
 {
     static const char *const head[] = {"task",         "jobs",      "p50, ms", "p99, ms", "worst, ms",
                                        "deadline, ms", "bound, ms", "missed",  "verdict"};
@@ -162,7 +162,7 @@ static void write_programs(const struct chapter *chapter, struct page *page)
 /* ---- what was late ---- */
 
 /* Marks of one program and kind that are close together. */
-struct group {
+struct deadline_group {
     size_t program, n;
     enum trace_category category;
     double first, last; /* ms */
@@ -184,13 +184,13 @@ static double lateness(const struct chapter_mark *mark)
     return end != mark->detail && strncmp(end, " ms late", 8) == 0 ? ms : -1;
 }
 
-static size_t find_groups(const struct chapter *chapter, struct group *groups)
+static size_t find_groups(const struct chapter *chapter, struct deadline_group *groups)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < chapter->n_marks; i++) {
         const struct chapter_mark *mark = &chapter->marks[i];
-        struct group *group = NULL;
+        struct deadline_group *group = NULL;
 
         if (mark->category != TRACE_MISS && mark->category != TRACE_OVERRUN)
             continue;
@@ -201,7 +201,7 @@ static size_t find_groups(const struct chapter *chapter, struct group *groups)
         }
         if (!group) {
             group = &groups[n++];
-            *group = (struct group){
+            *group = (struct deadline_group){
                 .program = mark->program, .category = mark->category, .first = mark->at, .worst = -1};
         }
         group->n++;
@@ -211,7 +211,8 @@ static size_t find_groups(const struct chapter *chapter, struct group *groups)
     return n;
 }
 
-static void write_group(const struct chapter *chapter, const struct group *group, struct page *page)
+static void write_group(const struct chapter *chapter, const struct deadline_group *group,
+                        struct html_page *page)
 {
     const struct chapter_program *program = &chapter->programs[group->program];
     char first[32];
@@ -231,10 +232,10 @@ static void write_group(const struct chapter *chapter, const struct group *group
     page_row_end(page);
 }
 
-static void write_late(const struct chapter *chapter, struct page *page)
+static void write_late(const struct chapter *chapter, struct html_page *page)
 {
     static const char *const head[] = {"task", "what", "jobs", "when", "latest by, ms"};
-    struct group *groups = calloc(chapter->n_marks + 1, sizeof *groups);
+    struct deadline_group *groups = calloc(chapter->n_marks + 1, sizeof *groups);
     size_t n = groups ? find_groups(chapter, groups) : 0;
     char text[96];
 
@@ -252,7 +253,7 @@ static void write_late(const struct chapter *chapter, struct page *page)
     free(groups);
 }
 
-void chapter_deadlines(const struct chapter *chapter, struct page *page)
+void chapter_deadlines(const struct chapter *chapter, struct html_page *page)
 {
     page_section(page, "Did every deadline hold?", NULL);
     write_verdict(chapter, page);

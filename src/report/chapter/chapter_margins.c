@@ -31,7 +31,7 @@ static void margin_words(const struct chapter_program *program, char *ret_text, 
  * The part beyond the deadline is red. A bar longer than twice its limits is truncated there; the
  * caption has the number.
  */
-static void write_margin(const struct chapter_program *program, size_t colour, struct page *page)
+static void write_margin(const struct chapter_program *program, size_t colour, struct html_page *page)
 {
     double deadline = chapter_deadline(program);
     double bound = chapter_bound(program);
@@ -62,7 +62,7 @@ static void write_margin(const struct chapter_program *program, size_t colour, s
                                       .colour = colour});
 }
 
-static void write_histogram(const struct chapter_program *program, size_t colour, struct page *page)
+static void write_histogram(const struct chapter_program *program, size_t colour, struct html_page *page)
 {
     page_picture_begin(page);
     histogram_draw(&(struct histogram){.name = program->name,
@@ -76,7 +76,7 @@ static void write_histogram(const struct chapter_program *program, size_t colour
     page_picture_end(page);
 }
 
-void chapter_margins(const struct chapter *chapter, struct page *page)
+void chapter_margins(const struct chapter *chapter, struct html_page *page)
 {
     size_t limits = 0;
     size_t bounds = 0;

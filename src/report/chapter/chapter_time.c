@@ -28,7 +28,7 @@ static double sum_engine(const struct chapter *chapter, const char *engine, doub
     return total;
 }
 
-static void write_engine(const struct chapter *chapter, const char *engine, struct page *page)
+static void write_engine(const struct chapter *chapter, const char *engine, struct html_page *page)
 {
     double *ms = calloc(chapter->n_programs + 1, sizeof *ms);
     struct page_segment *segments = calloc(chapter->n_programs + 1, sizeof *segments);
@@ -64,7 +64,7 @@ out:
     free(ms);
 }
 
-static void write_engines(const struct chapter *chapter, struct page *page)
+static void write_engines(const struct chapter *chapter, struct html_page *page)
 {
     for (size_t r = 0; r < chapter->n_rows; r++) {
         bool first = chapter->rows[r].engine && !strchr(chapter->rows[r].name, '(');
@@ -78,7 +78,7 @@ static void write_engines(const struct chapter *chapter, struct page *page)
 
 /* ---- jobs ---- */
 
-static void write_jobs_of(const struct chapter_program *program, size_t colour, struct page *page)
+static void write_jobs_of(const struct chapter_program *program, size_t colour, struct html_page *page)
 {
     double whole = program->response_ms;
     double run = fmin(program->run_ms, whole);
@@ -105,14 +105,14 @@ static void write_jobs_of(const struct chapter_program *program, size_t colour, 
 
 /* ---- kernels ---- */
 
-struct kernel {
+struct kernel_time {
     const char *name;
     size_t program, runs;
     uint64_t pieces, items;
     double total, longest; /* ms */
 };
 
-static size_t sum_kernels(const struct chapter *chapter, struct kernel *kernels)
+static size_t sum_kernels(const struct chapter *chapter, struct kernel_time *kernels)
 {
     size_t n = 0;
 
@@ -125,7 +125,7 @@ static size_t sum_kernels(const struct chapter *chapter, struct kernel *kernels)
         while (k < n && (kernels[k].program != span->program || strcmp(kernels[k].name, span->kernel) != 0))
             k++;
         if (k == n)
-            kernels[n++] = (struct kernel){.name = span->kernel, .program = span->program};
+            kernels[n++] = (struct kernel_time){.name = span->kernel, .program = span->program};
         kernels[k].runs++;
         kernels[k].pieces += span->pieces;
         kernels[k].items = span->items > kernels[k].items ? span->items : kernels[k].items;
@@ -137,13 +137,14 @@ static size_t sum_kernels(const struct chapter *chapter, struct kernel *kernels)
 
 static int by_total(const void *a, const void *b)
 {
-    double x = ((const struct kernel *)a)->total;
-    double y = ((const struct kernel *)b)->total;
+    double x = ((const struct kernel_time *)a)->total;
+    double y = ((const struct kernel_time *)b)->total;
 
     return (x < y) - (x > y);
 }
 
-static void write_kernel(const struct chapter *chapter, const struct kernel *kernel, struct page *page)
+static void write_kernel(const struct chapter *chapter, const struct kernel_time *kernel,
+                         struct html_page *page)
 {
     char text[32];
 
@@ -163,11 +164,11 @@ static void write_kernel(const struct chapter *chapter, const struct kernel *ker
     page_row_end(page);
 }
 
-static void write_kernels(const struct chapter *chapter, struct page *page)
+static void write_kernels(const struct chapter *chapter, struct html_page *page)
 {
     static const char *const head[] = {"task",   "kernel",          "work-items", "runs",
                                        "pieces", "longest run, ms", "in all, ms"};
-    struct kernel *kernels = calloc(chapter->n_spans + 1, sizeof *kernels);
+    struct kernel_time *kernels = calloc(chapter->n_spans + 1, sizeof *kernels);
     size_t n = kernels ? sum_kernels(chapter, kernels) : 0;
 
     if (n) {
@@ -184,7 +185,7 @@ static void write_kernels(const struct chapter *chapter, struct page *page)
     free(kernels);
 }
 
-void chapter_time(const struct chapter *chapter, struct page *page)
+void chapter_time(const struct chapter *chapter, struct html_page *page)
 {
     bool jobs = false;
 

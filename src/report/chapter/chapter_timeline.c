@@ -202,7 +202,7 @@ static void fill(const struct chapter *chapter, struct drawing *d)
     find_focus(chapter, &d->timeline);
 }
 
-void chapter_timeline(const struct chapter *chapter, struct page *page)
+void chapter_timeline(const struct chapter *chapter, struct html_page *page)
 {
     struct drawing *d = calloc(1, sizeof *d);
     char text[128];

@@ -65,7 +65,7 @@ static int by_total(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-static void write_pair(const struct chapter *chapter, const struct pair *pair, struct page *page)
+static void write_pair(const struct chapter *chapter, const struct pair *pair, struct html_page *page)
 {
     const struct chapter_program *waiter = &chapter->programs[pair->waiter];
     char number[32];
@@ -86,7 +86,7 @@ static void write_pair(const struct chapter *chapter, const struct pair *pair, s
     page_row_end(page);
 }
 
-static void write_pairs(const struct chapter *chapter, struct pair *pairs, size_t n, struct page *page)
+static void write_pairs(const struct chapter *chapter, struct pair *pairs, size_t n, struct html_page *page)
 {
     static const char *const head[] = {"waited",      "while it was held by", "times",
                                        "longest, ms", "in all, ms",           "of its jobs' time"};
@@ -98,7 +98,7 @@ static void write_pairs(const struct chapter *chapter, struct pair *pairs, size_
     page_table_end(page);
 }
 
-void chapter_waits(const struct chapter *chapter, struct page *page)
+void chapter_waits(const struct chapter *chapter, struct html_page *page)
 {
     struct pair *pairs = calloc(chapter->n_programs * chapter->n_programs + 1, sizeof *pairs);
     bool told = false; /* the trace records waits at all */

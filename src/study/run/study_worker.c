@@ -11,7 +11,7 @@
 #define US_PER_SECOND 1e6
 
 /* Sums over the sets on which one configuration was tested. */
-struct tally {
+struct unit_tally {
     uint32_t tested, schedulable;
     double tardiness, bandwidth;
     bool live; /* not stopped yet */
@@ -164,7 +164,7 @@ static double mean_tardiness(const struct gpusync_workspace *workspace)
 }
 
 /* Tests the set in worker->jobs on every configuration that needs more sets. */
-static void test_set(struct study_worker *worker, size_t overheads, size_t n, struct tally tallies[],
+static void test_set(struct study_worker *worker, size_t overheads, size_t n, struct unit_tally tallies[],
                      size_t *live)
 {
     const struct study_spec *spec = worker->spec;
@@ -175,7 +175,7 @@ static void test_set(struct study_worker *worker, size_t overheads, size_t n, st
         bandwidth += (double)(worker->jobs[i].bytes_in + worker->jobs[i].bytes_out) / worker->jobs[i].period;
     for (size_t k = 0; k < spec->n_configurations; k++) {
         const struct gpusync_system *system = system_of(worker, overheads, worker->order[k]);
-        struct tally *tally = &tallies[worker->order[k]];
+        struct unit_tally *tally = &tallies[worker->order[k]];
 
         loaded = loaded && !worker->reload[k];
         if (!tally->live)
@@ -197,7 +197,7 @@ static void test_set(struct study_worker *worker, size_t overheads, size_t n, st
 }
 
 static int test_point(struct study_worker *worker, const struct study_combination *combination,
-                      uint32_t point, struct tally tallies[], size_t live, const atomic_bool *stop)
+                      uint32_t point, struct unit_tally tallies[], size_t live, const atomic_bool *stop)
 {
     double utilisation = worker->spec->step * (double)(point + 1);
     struct random_state random;
@@ -214,12 +214,12 @@ static int test_point(struct study_worker *worker, const struct study_combinatio
 }
 
 /* Stores the tallies of a point as its cells, and advances the rows. */
-static void close_point(const struct study_spec *spec, const struct tally tallies[], const bool wanted[],
+static void close_point(const struct study_spec *spec, const struct unit_tally tallies[], const bool wanted[],
                         struct study_progress rows[], struct study_point *point)
 {
     point->n = 0;
     for (size_t c = 0; c < spec->n_configurations; c++) {
-        const struct tally *tally = &tallies[c];
+        const struct unit_tally *tally = &tallies[c];
         bool some = tally->schedulable > 0;
 
         if (!wanted[c])
@@ -249,7 +249,7 @@ static int work_gpusync(struct study_worker *worker, const struct study_unit *un
     for (size_t c = 0; c < spec->n_configurations; c++)
         rows[c] = unit->rows[c];
     for (uint32_t p = 0; p < spec->n_points && !result; p++) {
-        struct tally tallies[STUDY_MAX_CONFIGURATIONS] = {{0}};
+        struct unit_tally tallies[STUDY_MAX_CONFIGURATIONS] = {{0}};
         bool wanted[STUDY_MAX_CONFIGURATIONS];
         size_t live = 0;
 

@@ -7,7 +7,7 @@
 
 #include <stdatomic.h>
 
-#include "study/spec/unit.h"
+#include "study/spec/study_unit.h"
 
 struct study_worker;
 

@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "study/spec/unit.h"
+#include "study/spec/study_unit.h"
 
 #define STORE_OTHER 1 /* the file belongs to another study, or to none */
 

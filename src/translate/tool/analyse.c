@@ -56,10 +56,10 @@ static bool harmless_builtin(const char *name)
     return false;
 }
 
-static void builtin_call(struct function *function, struct node *call, const char *name)
+static void builtin_call(struct syntax_function *function, struct syntax_node *call, const char *name)
 {
     if (analyse_is_atomic(name)) {
-        struct node *pointer = syntax_argument(call, 0);
+        struct syntax_node *pointer = syntax_argument(call, 0);
 
         if (!pointer || !pointer->type.pointer || pointer->type.pointee_space != SPACE_LOCAL)
             function->uses |= USE_GLOBAL_ATOMICS;
@@ -75,7 +75,7 @@ static void builtin_call(struct function *function, struct node *call, const cha
 }
 
 /* An lvalue that reads a pointer from shared memory. */
-static bool loads_pointer(const struct node *node)
+static bool loads_pointer(const struct syntax_node *node)
 {
     bool lvalue = node->kind == NODE_SUBSCRIPT || node->kind == NODE_MEMBER ||
                   (node->kind == NODE_UNARY && !strcmp(node->op, "*"));
@@ -83,7 +83,7 @@ static bool loads_pointer(const struct node *node)
     return lvalue && node->type.pointer && node->type.space != SPACE_PRIVATE;
 }
 
-static void look_at(struct function *function, struct node *node)
+static void look_at(struct syntax_function *function, struct syntax_node *node)
 {
     const struct symbol *callee;
 
@@ -119,13 +119,13 @@ static void look_at(struct function *function, struct node *node)
         function->uses |= USE_STORED_POINTERS;
 }
 
-static void look_inside(struct function *function)
+static void look_inside(struct syntax_function *function)
 {
     if (function->kernel)
         function->uses |= USE_IDS; /* the function takes the descriptor, so its callers need one */
     if (!function->body)
         return;
-    for (struct node *node = function->body; node; node = syntax_next(node, function->body))
+    for (struct syntax_node *node = function->body; node; node = syntax_next(node, function->body))
         look_at(function, node);
     for (uint32_t i = 0; i < function->n_params; i++)
         if (function->kernel && function->params[i] && strstr(function->params[i]->type.spelling, "pipe"))
@@ -136,12 +136,12 @@ static void look_inside(struct function *function)
  * A function has the uses of the functions that it calls; one round per level of calls. True:
  * something was added.
  */
-static bool inherit(struct function *function, enum translate_mode mode)
+static bool inherit(struct syntax_function *function, enum translate_mode mode)
 {
     uint32_t uses = function->uses;
     const char *obstacle = function->obstacle;
 
-    for (struct node *node = function->body; node; node = syntax_next(node, function->body)) {
+    for (struct syntax_node *node = function->body; node; node = syntax_next(node, function->body)) {
         const struct symbol *callee = node->kind == NODE_CALL ? syntax_callee(node) : NULL;
 
         if (!callee || callee->kind != SYMBOL_FUNCTION)
@@ -160,14 +160,15 @@ static bool inherit(struct function *function, enum translate_mode mode)
  * Does the function call itself, perhaps through others? That is a loop that the tree does not
  * show.
  */
-static bool recurs(struct function *function)
+static bool recurs(struct syntax_function *function)
 {
     bool found = false;
 
     if (!function->body || function->visited)
         return function->calling;
     function->visited = function->calling = true;
-    for (struct node *node = function->body; node && !found; node = syntax_next(node, function->body)) {
+    for (struct syntax_node *node = function->body; node && !found;
+         node = syntax_next(node, function->body)) {
         const struct symbol *callee = node->kind == NODE_CALL ? syntax_callee(node) : NULL;
 
         found = callee && callee->kind == SYMBOL_FUNCTION && recurs(callee->function);
@@ -184,7 +185,8 @@ static bool recurs(struct function *function)
  */
 static void refuse_variables(struct syntax *syntax)
 {
-    for (const struct node *node = syntax->root; node; node = syntax_next((struct node *)node, syntax->root))
+    for (const struct syntax_node *node = syntax->root; node;
+         node = syntax_next((struct syntax_node *)node, syntax->root))
         if (node->kind == NODE_VARIABLE && node->type.space == SPACE_GLOBAL && !node->type.is_const)
             refuse(&syntax->refusal, "keeps %s in global memory", node->symbol->name);
 }
@@ -194,16 +196,16 @@ void analyse(struct syntax *syntax, enum translate_mode mode)
     bool changed = true;
 
     refuse_variables(syntax);
-    for (struct function *function = syntax->functions; function; function = function->next)
+    for (struct syntax_function *function = syntax->functions; function; function = function->next)
         (void)recurs(function);
-    for (struct function *function = syntax->functions; function; function = function->next)
+    for (struct syntax_function *function = syntax->functions; function; function = function->next)
         look_inside(function);
     while (changed) {
         changed = false;
-        for (struct function *function = syntax->functions; function; function = function->next)
+        for (struct syntax_function *function = syntax->functions; function; function = function->next)
             changed |= function->body && inherit(function, mode);
     }
-    for (struct function *function = syntax->functions; function; function = function->next) {
+    for (struct syntax_function *function = syntax->functions; function; function = function->next) {
         if (function->body && !function->obstacle && (function->uses & USE_PIPES))
             function->obstacle = "uses pipes";
         if (function->body && !function->obstacle && analyse_waits(syntax, function))
@@ -211,7 +213,7 @@ void analyse(struct syntax *syntax, enum translate_mode mode)
     }
     for (changed = true; changed;) {
         changed = false;
-        for (struct function *function = syntax->functions; function; function = function->next)
+        for (struct syntax_function *function = syntax->functions; function; function = function->next)
             changed |= function->body && inherit(function, mode);
     }
 }

@@ -26,37 +26,39 @@ void analyse(struct syntax *syntax, enum translate_mode mode);
  * analyse_waits.c: can the function wait for another group? Needs `uses` of everything that it
  * calls.
  */
-bool analyse_waits(const struct syntax *syntax, struct function *function);
+bool analyse_waits(const struct syntax *syntax, struct syntax_function *function);
 
 /* The parts of a loop; NULL if missing. */
 struct loop_parts {
-    struct node *condition;
-    struct node *advance; /* what a `for` does after each round */
-    struct node *body;
+    struct syntax_node *condition;
+    struct syntax_node *advance; /* what a `for` does after each round */
+    struct syntax_node *body;
 };
 
-struct loop_parts analyse_parts(const struct syntax *syntax, struct node *loop);
+struct loop_parts analyse_parts(const struct syntax *syntax, struct syntax_node *loop);
 
 /* The variable at the root of a[i], s.x, *p, &a, p + 1, a; or NULL. */
-struct symbol *analyse_root(struct node *node);
+struct symbol *analyse_root(struct syntax_node *node);
 
 /*
  * analyse_watches.c: does the end of the loop depend on what other groups store in shared memory,
  * read without atomics?
  */
-bool analyse_watches(const struct syntax *syntax, struct node *loop, const struct loop_parts *parts);
+bool analyse_watches(const struct syntax *syntax, struct syntax_node *loop, const struct loop_parts *parts);
 
 /* analyse_access.c */
-void analyse_arguments(const struct syntax *syntax, struct function *kernel, struct translate_arg *ret_args);
+void analyse_arguments(const struct syntax *syntax, struct syntax_function *kernel,
+                       struct translate_arg *ret_args);
 
 /* How p[i], or an element like it, is used. False: unknown, or its address is used. */
-bool analyse_element(struct node *element, struct node *body, bool *ret_reads, bool *ret_writes);
+bool analyse_element(struct syntax_node *element, struct syntax_node *body, bool *ret_reads,
+                     bool *ret_writes);
 
 /* An integer that holds any id of a launch of at most 2^31 items. */
 bool analyse_holds_ids(const struct type *type);
 
 /* analyse_own.c: the elements that work-groups reach through the parameter; n == 0 in doubt. */
-void analyse_reach(const struct syntax *syntax, struct symbol *param, struct node *body,
+void analyse_reach(const struct syntax *syntax, struct symbol *param, struct syntax_node *body,
                    struct reach *ret_reach);
 
 /* Is this name one of the atomic built-ins (1.x atom_ and atomic_, 2.0 atomic_..._explicit)? */

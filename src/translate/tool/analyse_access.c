@@ -31,12 +31,12 @@ static unsigned stores(uint32_t bytes)
     return WRITES;
 }
 
-static unsigned pointer_uses(struct symbol *symbol, struct node *body, unsigned depth);
+static unsigned pointer_uses(struct symbol *symbol, struct syntax_node *body, unsigned depth);
 
 /* A use of the element itself: p[i], *p, p[i].x. */
-static unsigned element_use(struct node *element, struct node *body, unsigned depth);
+static unsigned element_use(struct syntax_node *element, struct syntax_node *body, unsigned depth);
 
-static unsigned argument_use(struct node *call, const struct node *argument, unsigned depth)
+static unsigned argument_use(struct syntax_node *call, const struct syntax_node *argument, unsigned depth)
 {
     const struct symbol *callee = syntax_callee(call);
     unsigned index = 0;
@@ -46,7 +46,7 @@ static unsigned argument_use(struct node *call, const struct node *argument, uns
     while (syntax_argument(call, index) && syntax_argument(call, index) != argument)
         index++;
     if (callee->kind == SYMBOL_FUNCTION) {
-        struct function *function = callee->function;
+        struct syntax_function *function = callee->function;
 
         if (!function->body || index >= function->n_params || !function->params[index])
             return LOST;
@@ -64,10 +64,10 @@ static unsigned argument_use(struct node *call, const struct node *argument, uns
 }
 
 /* The pointer value of `node` is used by its parent. */
-static unsigned pointer_use(struct node *node, struct node *body, unsigned depth)
+static unsigned pointer_use(struct syntax_node *node, struct syntax_node *body, unsigned depth)
 {
-    struct node *child;
-    struct node *parent = syntax_parent(node, &child);
+    struct syntax_node *child;
+    struct syntax_node *parent = syntax_parent(node, &child);
 
     if (!parent || depth > DEEPEST_CALL || !child->type.pointer)
         return LOST; /* the last: an integer, a struct or an array that holds the pointer */
@@ -90,7 +90,7 @@ static unsigned pointer_use(struct node *node, struct node *body, unsigned depth
             !strcmp(parent->op, ">") || !strcmp(parent->op, "&&") || !strcmp(parent->op, "||"))
             return 0;
         if (!strcmp(parent->op, "=")) {
-            struct node *target = syntax_strip(parent->children);
+            struct syntax_node *target = syntax_strip(parent->children);
 
             if (child == parent->children)
                 return 0; /* the variable gets another value */
@@ -119,10 +119,10 @@ static unsigned pointer_use(struct node *node, struct node *body, unsigned depth
     }
 }
 
-static unsigned element_use(struct node *element, struct node *body, unsigned depth)
+static unsigned element_use(struct syntax_node *element, struct syntax_node *body, unsigned depth)
 {
-    struct node *child;
-    struct node *parent = syntax_parent(element, &child);
+    struct syntax_node *child;
+    struct syntax_node *parent = syntax_parent(element, &child);
 
     if (!parent)
         return LOST;
@@ -133,8 +133,8 @@ static unsigned element_use(struct node *element, struct node *body, unsigned de
     if (strchr(element->type.spelling, '['))
         return LOST; /* an array that decays */
     if (syntax_is_assignment(parent) && child == parent->children) {
-        struct node *outer_child;
-        struct node *outer = syntax_parent(parent, &outer_child);
+        struct syntax_node *outer_child;
+        struct syntax_node *outer = syntax_parent(parent, &outer_child);
         bool value_used = outer && (outer->type.spelling || outer->kind == NODE_VARIABLE);
 
         return (parent->kind == NODE_COMPOUND_ASSIGN || value_used ? READS : 0) | stores(element->type.size);
@@ -150,7 +150,7 @@ static unsigned element_use(struct node *element, struct node *body, unsigned de
     return READS;
 }
 
-static unsigned pointer_uses(struct symbol *symbol, struct node *body, unsigned depth)
+static unsigned pointer_uses(struct symbol *symbol, struct syntax_node *body, unsigned depth)
 {
     unsigned uses = 0;
 
@@ -159,14 +159,14 @@ static unsigned pointer_uses(struct symbol *symbol, struct node *body, unsigned 
     if (symbol->visiting)
         return 0; /* pointers that are exchanged: already counted */
     symbol->visiting = true;
-    for (struct node *node = body; node && !(uses & LOST); node = syntax_next(node, body))
+    for (struct syntax_node *node = body; node && !(uses & LOST); node = syntax_next(node, body))
         if (node->kind == NODE_NAME && node->symbol == symbol)
             uses |= pointer_use(node, body, depth);
     symbol->visiting = false;
     return uses;
 }
 
-bool analyse_element(struct node *element, struct node *body, bool *ret_reads, bool *ret_writes)
+bool analyse_element(struct syntax_node *element, struct syntax_node *body, bool *ret_reads, bool *ret_writes)
 {
     unsigned use = element_use(element, body, 0);
 
@@ -193,9 +193,9 @@ bool analyse_holds_ids(const struct type *type)
 /*
  * The expression inside parentheses and casts that keep an id's value; NULL if one of them may not.
  */
-static struct node *strip_id(struct node *node)
+static struct syntax_node *strip_id(struct syntax_node *node)
 {
-    struct node *inner = syntax_strip(node);
+    struct syntax_node *inner = syntax_strip(node);
 
     for (; node && node != inner; node = node->children)
         if (!analyse_holds_ids(&node->type))
@@ -204,25 +204,25 @@ static struct node *strip_id(struct node *node)
 }
 
 /* The node is get_global_id(0), or a variable that never holds anything else. */
-static bool is_own_id(struct node *node, struct node *body)
+static bool is_own_id(struct syntax_node *node, struct syntax_node *body)
 {
     const struct symbol *callee;
-    struct node *literal;
+    struct syntax_node *literal;
 
     node = strip_id(node);
     if (node && node->kind == NODE_NAME && node->symbol && node->symbol->kind == SYMBOL_VARIABLE &&
         node->symbol->initial) {
         const struct symbol *symbol = node->symbol;
-        struct node *initial = NULL;
+        struct syntax_node *initial = NULL;
 
-        for (struct node *child = symbol->initial->children; child; child = child->next)
+        for (struct syntax_node *child = symbol->initial->children; child; child = child->next)
             initial = child;
-        for (struct node *use = body; use; use = syntax_next(use, body)) {
+        for (struct syntax_node *use = body; use; use = syntax_next(use, body)) {
             bool writes = syntax_is_assignment(use) ||
                           (use->kind == NODE_UNARY && strpbrk(use->op, "+-&") && strlen(use->op) != 1) ||
                           (use->kind == NODE_UNARY && !strcmp(use->op, "&")) ||
                           (use->kind == NODE_UNARY && !use->op[0]);
-            struct node *target = writes ? syntax_strip(use->children) : NULL;
+            struct syntax_node *target = writes ? syntax_strip(use->children) : NULL;
 
             if (target && target->kind == NODE_NAME && target->symbol == symbol)
                 return false;
@@ -242,13 +242,13 @@ static bool is_own_id(struct node *node, struct node *body)
  * Every use of the pointer is p[...]. Wherever it is written, the index is the work-item's own id,
  * in elements of one size.
  */
-static bool writes_own(struct symbol *symbol, struct node *body, uint32_t *ret_element)
+static bool writes_own(struct symbol *symbol, struct syntax_node *body, uint32_t *ret_element)
 {
     uint32_t size = 0;
 
-    for (struct node *node = body; node; node = syntax_next(node, body)) {
-        struct node *child;
-        struct node *element;
+    for (struct syntax_node *node = body; node; node = syntax_next(node, body)) {
+        struct syntax_node *child;
+        struct syntax_node *element;
 
         if (node->kind != NODE_NAME || node->symbol != symbol)
             continue;
@@ -266,7 +266,7 @@ static bool writes_own(struct symbol *symbol, struct node *body, uint32_t *ret_e
     return size > 0;
 }
 
-static void judge(const struct syntax *syntax, struct symbol *param, struct node *body,
+static void judge(const struct syntax *syntax, struct symbol *param, struct syntax_node *body,
                   struct translate_arg *arg)
 {
     const struct type *type = &param->type;
@@ -306,7 +306,8 @@ static void judge(const struct syntax *syntax, struct symbol *param, struct node
         analyse_reach(syntax, param, body, &arg->reach);
 }
 
-void analyse_arguments(const struct syntax *syntax, struct function *kernel, struct translate_arg *ret_args)
+void analyse_arguments(const struct syntax *syntax, struct syntax_function *kernel,
+                       struct translate_arg *ret_args)
 {
     for (uint32_t i = 0; i < kernel->n_params; i++) {
         ret_args[i] = (struct translate_arg){.access = TRANSLATE_VALUE};

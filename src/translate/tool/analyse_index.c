@@ -6,28 +6,28 @@
 
 enum { DEEPEST = 32 };
 
-static bool is_op(const struct node *node, const char *op)
+static bool is_op(const struct syntax_node *node, const char *op)
 {
     return (node->kind == NODE_BINARY || node->kind == NODE_UNARY) && !strcmp(node->op, op);
 }
 
 /* The node gives the symbol another value, or allows other code to do so. */
-static bool changes(struct node *node, const struct symbol *symbol)
+static bool changes(struct syntax_node *node, const struct symbol *symbol)
 {
     bool may = syntax_is_assignment(node) ||
                (node->kind == NODE_UNARY && (!node->op[0] || !strcmp(node->op, "++") ||
                                              !strcmp(node->op, "--") || !strcmp(node->op, "&")));
 
-    struct node *target = may ? syntax_strip(node->children) : NULL;
+    struct syntax_node *target = may ? syntax_strip(node->children) : NULL;
 
     if (target && symbol->type.pointer) /* p[i] = x changes what p points at */
         return target->kind == NODE_NAME && target->symbol == symbol;
     return target && analyse_root(target) == symbol;
 }
 
-static struct node *inside_loop(const struct node *node)
+static struct syntax_node *inside_loop(const struct syntax_node *node)
 {
-    struct node *parent = node->parent;
+    struct syntax_node *parent = node->parent;
 
     while (parent && parent->kind != NODE_LOOP)
         parent = parent->parent;
@@ -35,23 +35,23 @@ static struct node *inside_loop(const struct node *node)
 }
 
 /* The value with which a variable is declared; NULL: none. */
-static struct node *first_value(const struct symbol *symbol)
+static struct syntax_node *first_value(const struct symbol *symbol)
 {
-    struct node *value = NULL;
+    struct syntax_node *value = NULL;
 
-    for (struct node *child = symbol->initial->children; child; child = child->next)
+    for (struct syntax_node *child = symbol->initial->children; child; child = child->next)
         value = child;
     return value;
 }
 
-struct node *index_only_value(const struct index_text *text, const struct symbol *symbol)
+struct syntax_node *index_only_value(const struct index_text *text, const struct symbol *symbol)
 {
-    struct node *value;
+    struct syntax_node *value;
 
     if (symbol->kind != SYMBOL_VARIABLE || !symbol->initial)
         return NULL;
     value = first_value(symbol);
-    for (struct node *node = text->body; node; node = syntax_next(node, text->body)) {
+    for (struct syntax_node *node = text->body; node; node = syntax_next(node, text->body)) {
         if (!changes(node, symbol))
             continue;
         if (value || !is_op(node, "=") || inside_loop(node) ||
@@ -64,16 +64,16 @@ struct node *index_only_value(const struct index_text *text, const struct symbol
 
 bool index_never_changes(const struct index_text *text, const struct symbol *symbol)
 {
-    for (struct node *node = text->body; node; node = syntax_next(node, text->body))
+    for (struct syntax_node *node = text->body; node; node = syntax_next(node, text->body))
         if (changes(node, symbol))
             return false;
     return true;
 }
 
 /* The `for` whose head counts the variable, if only that head changes it; NULL: none. */
-static struct node *counts(const struct index_text *text, const struct symbol *symbol)
+static struct syntax_node *counts(const struct index_text *text, const struct symbol *symbol)
 {
-    struct node *loop =
+    struct syntax_node *loop =
         symbol->kind == SYMBOL_VARIABLE && symbol->initial ? inside_loop(symbol->initial) : NULL;
     struct loop_parts parts;
 
@@ -82,16 +82,16 @@ static struct node *counts(const struct index_text *text, const struct symbol *s
     parts = analyse_parts(text->syntax, loop);
     if (!parts.condition || !parts.advance || (parts.body && syntax_inside(symbol->initial, parts.body)))
         return NULL;
-    for (struct node *node = text->body; node; node = syntax_next(node, text->body))
+    for (struct syntax_node *node = text->body; node; node = syntax_next(node, text->body))
         if (changes(node, symbol) && !syntax_inside(node, parts.advance))
             return NULL;
     return loop;
 }
 
 /* An integer of 32 or 64 bits inside casts to such types, which keep an index's value. */
-static struct node *plain(struct node *node)
+static struct syntax_node *plain(struct syntax_node *node)
 {
-    struct node *inner = syntax_strip(node);
+    struct syntax_node *inner = syntax_strip(node);
 
     for (; node && node != inner; node = node->children)
         if (node->type.spelling && !analyse_holds_ids(&node->type))
@@ -100,10 +100,10 @@ static struct node *plain(struct node *node)
 }
 
 /* The expression itself, with variables replaced by their only value. */
-static struct node *resolve(const struct index_text *text, struct node *node)
+static struct syntax_node *resolve(const struct index_text *text, struct syntax_node *node)
 {
     for (int depth = 0; depth < DEEPEST; depth++) {
-        struct node *value;
+        struct syntax_node *value;
 
         node = plain(node);
         if (!node || node->kind != NODE_NAME || !node->symbol)
@@ -118,10 +118,10 @@ static struct node *resolve(const struct index_text *text, struct node *node)
 
 /* --- reading an index --- */
 
-static bool read_at(const struct index_text *text, struct node *node, int depth, struct sum *ret_sum);
+static bool read_at(const struct index_text *text, struct syntax_node *node, int depth, struct sum *ret_sum);
 
 /* An integer literal, perhaps with a suffix. */
-static bool read_literal(const struct index_text *text, const struct node *node, int64_t *ret_number)
+static bool read_literal(const struct index_text *text, const struct syntax_node *node, int64_t *ret_number)
 {
     char digits[24] = "";
     char *end;
@@ -133,7 +133,7 @@ static bool read_literal(const struct index_text *text, const struct node *node,
     return end != digits && !end[strspn(end, "uUlL")] && *ret_number >= 0 && *ret_number <= INT32_MAX;
 }
 
-static bool read_product(const struct index_text *text, struct node *node, int depth,
+static bool read_product(const struct index_text *text, struct syntax_node *node, int depth,
                          struct reach_product *ret_product)
 {
     struct sum sum;
@@ -141,7 +141,7 @@ static bool read_product(const struct index_text *text, struct node *node, int d
     return read_at(text, node, depth, &sum) && sum_as_product(&sum, ret_product);
 }
 
-static bool read_call(const struct index_text *text, struct node *call, struct sum *ret_sum)
+static bool read_call(const struct index_text *text, struct syntax_node *call, struct sum *ret_sum)
 {
     static const struct {
         const char *name;
@@ -154,7 +154,7 @@ static bool read_call(const struct index_text *text, struct node *call, struct s
         {"get_num_groups", true, REACH_GROUPS}};
     const struct symbol *callee = syntax_callee(call);
     const struct reach_product none = {0};
-    struct node *argument = syntax_argument(call, 0);
+    struct syntax_node *argument = syntax_argument(call, 0);
     struct sum sum = {.n = 1, .terms = {{.number = 1}}};
     int64_t dim = 0;
 
@@ -176,7 +176,7 @@ static bool read_call(const struct index_text *text, struct node *call, struct s
 }
 
 /* How much the counter grows in each round of its loop. */
-static bool read_step(const struct index_text *text, struct node *step, int depth,
+static bool read_step(const struct index_text *text, struct syntax_node *step, int depth,
                       struct reach_product *ret_step)
 {
     if (is_op(step, "++")) {
@@ -194,9 +194,9 @@ static bool read_step(const struct index_text *text, struct node *step, int dept
 static bool read_counter(const struct index_text *text, const struct symbol *symbol, int depth,
                          struct sum *ret_sum)
 {
-    struct node *loop = counts(text, symbol);
-    struct node *test = loop ? syntax_strip(analyse_parts(text->syntax, loop).condition) : NULL;
-    struct node *step = loop ? syntax_strip(analyse_parts(text->syntax, loop).advance) : NULL;
+    struct syntax_node *loop = counts(text, symbol);
+    struct syntax_node *test = loop ? syntax_strip(analyse_parts(text->syntax, loop).condition) : NULL;
+    struct syntax_node *step = loop ? syntax_strip(analyse_parts(text->syntax, loop).advance) : NULL;
     struct reach_product grows, room = {0};
     struct sum from, more;
     struct term *first = &from.terms[0];
@@ -248,14 +248,15 @@ static bool is_global_id(const struct sum *sum)
  * id / n and id % n are digits of the id. The rest of another division, and lower bits, are values
  * below a limit.
  */
-static bool read_division(const struct index_text *text, struct node *node, int depth, struct sum *ret_sum)
+static bool read_division(const struct index_text *text, struct syntax_node *node, int depth,
+                          struct sum *ret_sum)
 {
     struct reach_product room = {.number = 1};
     struct sum left;
     int64_t mask;
 
     if (is_op(node, "&")) {
-        struct node *right = resolve(text, node->children->next);
+        struct syntax_node *right = resolve(text, node->children->next);
 
         if (!right || !read_literal(text, right, &mask) || mask == INT32_MAX)
             return false;
@@ -274,7 +275,8 @@ static bool read_division(const struct index_text *text, struct node *node, int 
     return is_op(node, "%") && strstr(node->type.spelling, "unsigned");
 }
 
-static bool read_binary(const struct index_text *text, struct node *node, int depth, struct sum *ret_sum)
+static bool read_binary(const struct index_text *text, struct syntax_node *node, int depth,
+                        struct sum *ret_sum)
 {
     struct sum left, right;
     int64_t bits;
@@ -284,7 +286,7 @@ static bool read_binary(const struct index_text *text, struct node *node, int de
     if (!read_at(text, node->children, depth, &left))
         return false;
     if (is_op(node, "<<")) {
-        struct node *by = resolve(text, node->children->next);
+        struct syntax_node *by = resolve(text, node->children->next);
 
         *ret_sum = (struct sum){0};
         return by && read_literal(text, by, &bits) && bits < 31 &&
@@ -298,7 +300,7 @@ static bool read_binary(const struct index_text *text, struct node *node, int de
     return (is_op(node, "+") || is_op(node, "-")) && sum_add(ret_sum, &right, is_op(node, "-") ? -1 : 1);
 }
 
-static bool read_at(const struct index_text *text, struct node *node, int depth, struct sum *ret_sum)
+static bool read_at(const struct index_text *text, struct syntax_node *node, int depth, struct sum *ret_sum)
 {
     int64_t number;
 
@@ -322,7 +324,7 @@ static bool read_at(const struct index_text *text, struct node *node, int depth,
     }
 }
 
-bool index_read(const struct index_text *text, struct node *node, struct sum *ret_sum)
+bool index_read(const struct index_text *text, struct syntax_node *node, struct sum *ret_sum)
 {
     return read_at(text, node, 0, ret_sum);
 }

@@ -12,14 +12,14 @@
 
 struct index_text {
     const struct syntax *syntax;
-    struct node *body; /* of the kernel */
+    struct syntax_node *body; /* of the kernel */
 };
 
 /* False: the index has another form, or is too long. */
-bool index_read(const struct index_text *text, struct node *node, struct sum *ret_sum);
+bool index_read(const struct index_text *text, struct syntax_node *node, struct sum *ret_sum);
 
 /* The only value that the variable ever has; NULL: it changes, or is unknown. */
-struct node *index_only_value(const struct index_text *text, const struct symbol *symbol);
+struct syntax_node *index_only_value(const struct index_text *text, const struct symbol *symbol);
 
 /* Nothing in the kernel gives the variable or parameter another value. */
 bool index_never_changes(const struct index_text *text, const struct symbol *symbol);

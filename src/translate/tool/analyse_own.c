@@ -18,7 +18,7 @@
 enum { MOST_ACCESSES = 256 };
 
 struct access {
-    struct node *index;
+    struct syntax_node *index;
     const struct symbol *through; /* the pointer variable; NULL: the parameter itself */
     uint32_t size;                /* bytes of the element */
 };
@@ -30,17 +30,17 @@ struct own {
     size_t n;
 };
 
-static bool is_plus(const struct node *node)
+static bool is_plus(const struct syntax_node *node)
 {
     return node->kind == NODE_BINARY && !strcmp(node->op, "+");
 }
 
 /* --- accesses --- */
 
-static bool add_access(struct own *own, struct node *name, const struct symbol *through)
+static bool add_access(struct own *own, struct syntax_node *name, const struct symbol *through)
 {
-    struct node *child;
-    struct node *element = syntax_parent(name, &child);
+    struct syntax_node *child;
+    struct syntax_node *element = syntax_parent(name, &child);
     struct access access = {.through = through};
     bool reads, writes;
 
@@ -59,10 +59,10 @@ static bool add_access(struct own *own, struct node *name, const struct symbol *
  * The variable that is declared as this pointer plus something and never changes; NULL: the use is
  * another.
  */
-static const struct symbol *declared_from(const struct own *own, struct node *name)
+static const struct symbol *declared_from(const struct own *own, struct syntax_node *name)
 {
-    struct node *child;
-    struct node *parent = syntax_parent(name, &child);
+    struct syntax_node *child;
+    struct syntax_node *parent = syntax_parent(name, &child);
 
     if (parent && is_plus(parent) && parent->type.pointer)
         parent = syntax_parent(parent, &child);
@@ -74,7 +74,7 @@ static const struct symbol *declared_from(const struct own *own, struct node *na
 
 static bool gather(struct own *own)
 {
-    for (struct node *node = own->text.body; node; node = syntax_next(node, own->text.body)) {
+    for (struct syntax_node *node = own->text.body; node; node = syntax_next(node, own->text.body)) {
         const struct symbol *pointer;
 
         if (node->kind != NODE_NAME || node->symbol != own->param)
@@ -82,7 +82,7 @@ static bool gather(struct own *own)
         pointer = declared_from(own, node);
         if (!pointer && !add_access(own, node, NULL))
             return false;
-        for (struct node *use = own->text.body; pointer && use; use = syntax_next(use, own->text.body))
+        for (struct syntax_node *use = own->text.body; pointer && use; use = syntax_next(use, own->text.body))
             if (use->kind == NODE_NAME && use->symbol == pointer && !add_access(own, use, pointer))
                 return false;
     }
@@ -90,9 +90,9 @@ static bool gather(struct own *own)
 }
 
 /* What is added to the parameter in the declaration of the pointer; NULL: nothing. */
-static struct node *offset_of(const struct own *own, const struct symbol *pointer)
+static struct syntax_node *offset_of(const struct own *own, const struct symbol *pointer)
 {
-    struct node *value = pointer ? syntax_strip(index_only_value(&own->text, pointer)) : NULL;
+    struct syntax_node *value = pointer ? syntax_strip(index_only_value(&own->text, pointer)) : NULL;
 
     if (!value || !is_plus(value))
         return NULL;
@@ -101,7 +101,7 @@ static struct node *offset_of(const struct own *own, const struct symbol *pointe
 
 static bool read_access(const struct own *own, const struct access *access, struct sum *ret_sum)
 {
-    struct node *offset = offset_of(own, access->through);
+    struct syntax_node *offset = offset_of(own, access->through);
     struct sum index;
 
     *ret_sum = (struct sum){0};
@@ -254,7 +254,7 @@ static bool add_differences(struct pattern *pattern)
            add_counted(&pattern->reach, &digit.each, (uint32_t)(pattern->most - pattern->least + 1));
 }
 
-void analyse_reach(const struct syntax *syntax, struct symbol *param, struct node *body,
+void analyse_reach(const struct syntax *syntax, struct symbol *param, struct syntax_node *body,
                    struct reach *ret_reach)
 {
     struct own own = {.text = {syntax, body}, .param = param};

@@ -15,7 +15,7 @@ static bool shared(enum space space)
 }
 
 /* This node itself is a value that another group may have changed. */
-static bool is_source(const struct node *node)
+static bool is_source(const struct syntax_node *node)
 {
     const struct symbol *callee;
 
@@ -29,22 +29,22 @@ static bool is_source(const struct node *node)
     if (callee->kind == SYMBOL_FUNCTION)
         return callee->function->uses & (USE_GLOBAL_ATOMICS | USE_VOLATILE);
     if (analyse_is_atomic(callee->name)) {
-        const struct node *pointer = syntax_argument(node, 0);
+        const struct syntax_node *pointer = syntax_argument(node, 0);
 
         return !pointer || pointer->type.pointee_space != SPACE_LOCAL;
     }
     return false;
 }
 
-static bool depends(struct node *expression)
+static bool depends(struct syntax_node *expression)
 {
-    for (struct node *node = expression; node; node = syntax_next(node, expression))
+    for (struct syntax_node *node = expression; node; node = syntax_next(node, expression))
         if (is_source(node))
             return true;
     return false;
 }
 
-struct symbol *analyse_root(struct node *node)
+struct symbol *analyse_root(struct syntax_node *node)
 {
     node = syntax_strip(node);
     while (node && (node->kind == NODE_SUBSCRIPT || node->kind == NODE_MEMBER || node->kind == NODE_UNARY ||
@@ -53,15 +53,15 @@ struct symbol *analyse_root(struct node *node)
     return node && node->kind == NODE_NAME ? node->symbol : NULL;
 }
 
-static bool changes(const struct node *node)
+static bool changes(const struct syntax_node *node)
 {
     return syntax_is_assignment(node) ||
            (node->kind == NODE_UNARY && (!strcmp(node->op, "++") || !strcmp(node->op, "--")));
 }
 
-static bool declared_in(const struct symbol *variable, const struct node *branch)
+static bool declared_in(const struct symbol *variable, const struct syntax_node *branch)
 {
-    const struct node *node = variable ? variable->initial : NULL;
+    const struct syntax_node *node = variable ? variable->initial : NULL;
 
     while (node && node != branch)
         node = node->parent;
@@ -73,9 +73,9 @@ static bool declared_in(const struct symbol *variable, const struct node *branch
  * reveals the decision. A variable that is declared within an `if` does not: all code that can read
  * it is under the same decision.
  */
-static bool decided(const struct node *node, const struct symbol *variable)
+static bool decided(const struct syntax_node *node, const struct symbol *variable)
 {
-    for (const struct node *child = node; node; child = node, node = node->parent) {
+    for (const struct syntax_node *child = node; node; child = node, node = node->parent) {
         bool branch = node->kind == NODE_SWITCH || node->kind == NODE_CONDITIONAL ||
                       (node->kind == NODE_IF && !declared_in(variable, node)) ||
                       (node->kind == NODE_BINARY && (!strcmp(node->op, "&&") || !strcmp(node->op, "||")));
@@ -97,7 +97,7 @@ static bool taint(struct symbol *symbol)
 /*
  * A write through a marked pointer is a write to the variables whose addresses it was given.
  */
-static bool taint_behind(const struct node *node, struct node *value)
+static bool taint_behind(const struct syntax_node *node, struct syntax_node *value)
 {
     const struct symbol *pointer = node->kind == NODE_VARIABLE ? node->symbol : analyse_root(node->children);
 
@@ -108,12 +108,12 @@ static bool taint_behind(const struct node *node, struct node *value)
 }
 
 /* A function that reads such values may write them to any variable whose address it gets. */
-static bool taint_arguments(struct node *call)
+static bool taint_arguments(struct syntax_node *call)
 {
     bool changed = false;
 
-    for (struct node *arg = call->children ? call->children->next : NULL; arg; arg = arg->next) {
-        const struct node *inner = syntax_strip(arg);
+    for (struct syntax_node *arg = call->children ? call->children->next : NULL; arg; arg = arg->next) {
+        const struct syntax_node *inner = syntax_strip(arg);
         bool address = inner && inner->kind == NODE_UNARY && !strcmp(inner->op, "&");
 
         if (address || (arg->type.pointer && syntax_points_at(arg) != SPACE_GLOBAL))
@@ -123,9 +123,9 @@ static bool taint_arguments(struct node *call)
 }
 
 /* Marks what a statement stores from such values, or because of them. True if a mark was new. */
-static bool taint_from(struct node *node)
+static bool taint_from(struct syntax_node *node)
 {
-    struct node *value = node->children;
+    struct syntax_node *value = node->children;
     struct symbol *variable;
     bool changed = false;
 
@@ -145,9 +145,9 @@ static bool taint_from(struct node *node)
     return changed;
 }
 
-static bool modified_in(const struct symbol *symbol, struct node *loop)
+static bool modified_in(const struct symbol *symbol, struct syntax_node *loop)
 {
-    for (struct node *node = loop; node; node = syntax_next(node, loop)) {
+    for (struct syntax_node *node = loop; node; node = syntax_next(node, loop)) {
         bool writes = syntax_is_assignment(node) ||
                       (node->kind == NODE_UNARY &&
                        (!strcmp(node->op, "++") || !strcmp(node->op, "--") || !strcmp(node->op, "&")));
@@ -159,7 +159,7 @@ static bool modified_in(const struct symbol *symbol, struct node *loop)
 }
 
 /* The variable that is, or holds, this value: v, v.member. */
-static struct symbol *variable_of(struct node *node)
+static struct symbol *variable_of(struct syntax_node *node)
 {
     node = syntax_strip(node);
     while (node && node->kind == NODE_MEMBER && node->children && !syntax_strip(node->children)->type.pointer)
@@ -168,7 +168,7 @@ static struct symbol *variable_of(struct node *node)
 }
 
 /* The same text except for blanks, as in a[i] and a[ i ]. */
-static bool same_text(const struct syntax *syntax, const struct node *a, const struct node *b)
+static bool same_text(const struct syntax *syntax, const struct syntax_node *a, const struct syntax_node *b)
 {
     size_t x = a->begin;
     size_t y = b->begin;
@@ -189,11 +189,11 @@ static bool same_text(const struct syntax *syntax, const struct node *a, const s
 }
 
 /* The value is the target of the pointer: *p, p[0] for p; x for &x. */
-static bool read_from(const struct syntax *syntax, struct node *value, struct node *pointer)
+static bool read_from(const struct syntax *syntax, struct syntax_node *value, struct syntax_node *pointer)
 {
-    const struct node *read = syntax_strip(value);
-    const struct node *place = syntax_strip(pointer);
-    const struct node *base;
+    const struct syntax_node *read = syntax_strip(value);
+    const struct syntax_node *place = syntax_strip(pointer);
+    const struct syntax_node *base;
 
     if (!read || !place)
         return false;
@@ -206,14 +206,14 @@ static bool read_from(const struct syntax *syntax, struct node *value, struct no
            !strcmp(syntax_strip(read->children->next)->op, "0");
 }
 
-static bool gets(const struct node *node, const struct symbol *symbol, struct node **ret_value)
+static bool gets(const struct syntax_node *node, const struct symbol *symbol, struct syntax_node **ret_value)
 {
-    struct node *value = NULL;
+    struct syntax_node *value = NULL;
 
     if (syntax_is_assignment(node) && variable_of(node->children) == symbol)
         value = node->children->next;
-    for (struct node *child = node->children; node->kind == NODE_VARIABLE && node->symbol == symbol && child;
-         child = child->next)
+    for (struct syntax_node *child = node->children;
+         node->kind == NODE_VARIABLE && node->symbol == symbol && child; child = child->next)
         value = child;
     *ret_value = value;
     return value;
@@ -223,13 +223,13 @@ static bool gets(const struct node *node, const struct symbol *symbol, struct no
  * The loop stores in the variable only what the exchange found or would find in memory, through at
  * most one more variable.
  */
-static bool just_read(const struct syntax *syntax, struct symbol *symbol, struct node *exchange,
-                      struct node *loop, unsigned depth)
+static bool just_read(const struct syntax *syntax, struct symbol *symbol, struct syntax_node *exchange,
+                      struct syntax_node *loop, unsigned depth)
 {
     bool any = false;
 
-    for (struct node *node = loop; node; node = syntax_next(node, loop)) {
-        struct node *value;
+    for (struct syntax_node *node = loop; node; node = syntax_next(node, loop)) {
+        struct syntax_node *value;
         struct symbol *from;
 
         if (changes(node) && node->kind != NODE_BINARY && variable_of(node->children) == symbol)
@@ -249,17 +249,18 @@ static bool just_read(const struct syntax *syntax, struct symbol *symbol, struct
  * do { old = *p; } while (cmpxchg(p, old, new) != old), in any of its usual spellings. It ends when
  * no other work-item interferes.
  */
-static bool is_retry(const struct syntax *syntax, struct node *condition, struct node *loop, const char *op)
+static bool is_retry(const struct syntax *syntax, struct syntax_node *condition, struct syntax_node *loop,
+                     const char *op)
 {
-    struct node *test = syntax_strip(condition);
-    struct node *exchange = NULL;
+    struct syntax_node *test = syntax_strip(condition);
+    struct syntax_node *exchange = NULL;
     struct symbol *expected;
     bool compared = false;
 
     if (!test || test->kind != NODE_BINARY || strcmp(test->op, op) != 0 || !test->children ||
         !test->children->next)
         return false;
-    for (struct node *node = loop; node; node = syntax_next(node, loop)) {
+    for (struct syntax_node *node = loop; node; node = syntax_next(node, loop)) {
         const struct symbol *callee = node->kind == NODE_CALL ? syntax_callee(node) : NULL;
 
         if (!callee || !is_source(node))
@@ -271,11 +272,11 @@ static bool is_retry(const struct syntax *syntax, struct node *condition, struct
     expected = exchange ? variable_of(syntax_argument(exchange, 1)) : NULL;
     if (!expected || !just_read(syntax, expected, exchange, loop, 0))
         return false;
-    for (struct node *side = test->children; side; side = side->next) {
-        struct node *inner = syntax_strip(side);
-        struct node *value = NULL;
-        struct node *child;
-        struct node *parent = syntax_parent(exchange, &child);
+    for (struct syntax_node *side = test->children; side; side = side->next) {
+        struct syntax_node *inner = syntax_strip(side);
+        struct syntax_node *value = NULL;
+        struct syntax_node *child;
+        struct syntax_node *parent = syntax_parent(exchange, &child);
 
         if (inner == exchange || (inner == parent && syntax_is_assignment(inner)))
             continue;
@@ -287,16 +288,16 @@ static bool is_retry(const struct syntax *syntax, struct node *condition, struct
     return compared;
 }
 
-static bool leaves(struct node *branch)
+static bool leaves(struct syntax_node *branch)
 {
-    for (struct node *node = branch; node; node = syntax_next(node, branch))
+    for (struct syntax_node *node = branch; node; node = syntax_next(node, branch))
         if (node->kind == NODE_JUMP)
             return true;
     return false;
 }
 
 /* libclang omits missing parts of a `for`, so its semicolons show which part is which. */
-static void for_parts(const struct syntax *syntax, struct node *loop, struct loop_parts *parts)
+static void for_parts(const struct syntax *syntax, struct syntax_node *loop, struct loop_parts *parts)
 {
     size_t semicolons[2] = {0, 0};
     size_t n = 0;
@@ -312,7 +313,7 @@ static void for_parts(const struct syntax *syntax, struct node *loop, struct loo
         if (end == at)
             break;
     }
-    for (struct node *child = loop->children; child && n == 2; child = child->next) {
+    for (struct syntax_node *child = loop->children; child && n == 2; child = child->next) {
         if (!child->next)
             parts->body = child;
         else if (child->begin > semicolons[1])
@@ -322,10 +323,10 @@ static void for_parts(const struct syntax *syntax, struct node *loop, struct loo
     }
 }
 
-struct loop_parts analyse_parts(const struct syntax *syntax, struct node *loop)
+struct loop_parts analyse_parts(const struct syntax *syntax, struct syntax_node *loop)
 {
     struct loop_parts parts = {0};
-    struct node *child = loop->children;
+    struct syntax_node *child = loop->children;
 
     if (loop->op[0] == 'f') {
         for_parts(syntax, loop, &parts);
@@ -348,7 +349,7 @@ static bool counted(const struct loop_parts *parts)
 {
     if (!parts->condition || !parts->advance || !parts->body || depends(parts->condition))
         return false;
-    for (struct node *node = parts->condition; node; node = syntax_next(node, parts->condition))
+    for (struct syntax_node *node = parts->condition; node; node = syntax_next(node, parts->condition))
         if (node->kind == NODE_NAME && node->symbol && node->symbol->kind >= SYMBOL_PARAM &&
             modified_in(node->symbol, parts->advance) && !modified_in(node->symbol, parts->body))
             return true;
@@ -356,18 +357,19 @@ static bool counted(const struct loop_parts *parts)
 }
 
 /* Every round passes this statement of the loop's body. */
-static bool always_reached(const struct node *statement, const struct loop_parts *parts, struct node *loop)
+static bool always_reached(const struct syntax_node *statement, const struct loop_parts *parts,
+                           struct syntax_node *loop)
 {
-    for (struct node *node = loop; node; node = syntax_next(node, loop))
+    for (struct syntax_node *node = loop; node; node = syntax_next(node, loop))
         if (node->kind == NODE_JUMP && node->op[0] == 'c')
             return false;
     return statement == parts->body || statement->parent == parts->body;
 }
 
-static bool loop_waits(const struct syntax *syntax, struct node *loop)
+static bool loop_waits(const struct syntax *syntax, struct syntax_node *loop)
 {
     struct loop_parts parts = analyse_parts(syntax, loop);
-    struct node *fixed = syntax_strip(parts.condition);
+    struct syntax_node *fixed = syntax_strip(parts.condition);
     bool endless = !fixed || fixed->kind == NODE_LITERAL;
     bool retries = !endless && is_retry(syntax, fixed, loop, "!=");
     bool ends = counted(&parts);
@@ -376,8 +378,8 @@ static bool loop_waits(const struct syntax *syntax, struct node *loop)
         return false; /* do { ... } while (0) is not a loop */
     if (!ends && !endless && depends(fixed) && !retries)
         return true;
-    for (struct node *node = loop; node && !ends; node = syntax_next(node, loop)) {
-        struct node *test = node->children;
+    for (struct syntax_node *node = loop; node && !ends; node = syntax_next(node, loop)) {
+        struct syntax_node *test = node->children;
 
         if ((node->kind != NODE_IF && node->kind != NODE_SWITCH) || !test || !leaves(node))
             continue;
@@ -393,13 +395,13 @@ static bool loop_waits(const struct syntax *syntax, struct node *loop)
  * for (...; i < n; i++) where the test reads no memory and calls nothing, and only the advance
  * changes the variables that it names.
  */
-static bool plainly_counted(const struct syntax *syntax, struct node *loop)
+static bool plainly_counted(const struct syntax *syntax, struct syntax_node *loop)
 {
     struct loop_parts parts = analyse_parts(syntax, loop);
 
     if (!counted(&parts))
         return false;
-    for (struct node *node = parts.condition; node; node = syntax_next(node, parts.condition))
+    for (struct syntax_node *node = parts.condition; node; node = syntax_next(node, parts.condition))
         if (node->kind == NODE_CALL || node->kind == NODE_SUBSCRIPT || node->kind == NODE_MEMBER ||
             node->kind == NODE_UNARY ||
             (node->kind == NODE_NAME && node->symbol && modified_in(node->symbol, parts.body)))
@@ -413,11 +415,11 @@ static bool plainly_counted(const struct syntax *syntax, struct node *loop)
  * whatever is skipped: the analysis of its variables follows branches, not jumps. A goto out of a
  * loop is like a break (leaves(), leaves_here()).
  */
-static bool goto_waits(const struct syntax *syntax, struct node *jump, struct node *body)
+static bool goto_waits(const struct syntax *syntax, struct syntax_node *jump, struct syntax_node *body)
 {
     if (!jump->in_text || jump->at <= jump->begin)
         return true;
-    for (struct node *node = body; node; node = syntax_next(node, body))
+    for (struct syntax_node *node = body; node; node = syntax_next(node, body))
         if (node->kind == NODE_LOOP &&
             (!node->in_text || (node->begin <= jump->at && jump->at < node->end &&
                                 (!syntax_inside(jump, node) || !plainly_counted(syntax, node)))))
@@ -425,17 +427,17 @@ static bool goto_waits(const struct syntax *syntax, struct node *jump, struct no
     return false;
 }
 
-bool analyse_waits(const struct syntax *syntax, struct function *function)
+bool analyse_waits(const struct syntax *syntax, struct syntax_function *function)
 {
-    struct node *body = function->body;
+    struct syntax_node *body = function->body;
     bool changed = function->uses & (USE_GLOBAL_ATOMICS | USE_VOLATILE);
 
     while (changed) {
         changed = false;
-        for (struct node *node = body; node; node = syntax_next(node, body))
+        for (struct syntax_node *node = body; node; node = syntax_next(node, body))
             changed |= taint_from(node);
     }
-    for (struct node *node = body; node; node = syntax_next(node, body)) {
+    for (struct syntax_node *node = body; node; node = syntax_next(node, body)) {
         if (node->kind == NODE_LOOP && loop_waits(syntax, node))
             return true;
         if (node->kind == NODE_JUMP && node->op[0] == 'g' && goto_waits(syntax, node, body))

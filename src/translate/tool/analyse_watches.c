@@ -12,18 +12,18 @@
 enum { MOST_VARIABLES = 64 };
 
 /* A variable gets a value. */
-struct store {
+struct watched_store {
     struct symbol *target;
-    struct node *node;
-    struct node *value; /* NULL: ++ or -- */
-    bool adds;          /* to the old value: +=, ++ */
+    struct syntax_node *node;
+    struct syntax_node *value; /* NULL: ++ or -- */
+    bool adds;                 /* to the old value: +=, ++ */
 };
 
 struct rounds {
     const struct syntax *syntax;
-    struct node *loop;
+    struct syntax_node *loop;
     const struct loop_parts *parts;
-    struct store *stores;
+    struct watched_store *stores;
     size_t n_stores;
 };
 
@@ -38,12 +38,12 @@ static bool shared(enum space space)
     return space == SPACE_GLOBAL || space == SPACE_GENERIC;
 }
 
-static bool is_op(const struct node *node, const char *op)
+static bool is_op(const struct syntax_node *node, const char *op)
 {
     return node->kind == NODE_BINARY && !strcmp(node->op, op);
 }
 
-static bool is_element(const struct node *node)
+static bool is_element(const struct syntax_node *node)
 {
     return node->kind == NODE_SUBSCRIPT || node->kind == NODE_MEMBER ||
            (node->kind == NODE_UNARY && !strcmp(node->op, "*"));
@@ -52,9 +52,9 @@ static bool is_element(const struct node *node)
 /*
  * A call that may read shared memory: it gets a pointer to it, or an image that kernels also write.
  */
-static bool call_reads(const struct node *call)
+static bool call_reads(const struct syntax_node *call)
 {
-    for (struct node *arg = call->children ? call->children->next : NULL; arg; arg = arg->next)
+    for (struct syntax_node *arg = call->children ? call->children->next : NULL; arg; arg = arg->next)
         if ((arg->type.pointer && shared(syntax_points_at(arg))) ||
             (arg->type.spelling && strstr(arg->type.spelling, "__read_write")))
             return true;
@@ -62,7 +62,7 @@ static bool call_reads(const struct node *call)
 }
 
 /* This node itself reads a value from shared memory. */
-static bool is_read(const struct node *node)
+static bool is_read(const struct syntax_node *node)
 {
     if (node->kind == NODE_CALL)
         return call_reads(node);
@@ -70,42 +70,43 @@ static bool is_read(const struct node *node)
            !(node->parent && node->parent->kind == NODE_UNARY && !strcmp(node->parent->op, "&"));
 }
 
-static void add_store(struct rounds *r, const struct store *store)
+static void add_store(struct rounds *r, const struct watched_store *store)
 {
     if (store->target && store->target->kind >= SYMBOL_PARAM)
         r->stores[r->n_stores++] = *store;
 }
 
 /* A call may change every variable whose address it gets. */
-static void add_call(struct rounds *r, struct node *call)
+static void add_call(struct rounds *r, struct syntax_node *call)
 {
-    for (struct node *arg = call->children ? call->children->next : NULL; arg; arg = arg->next)
+    for (struct syntax_node *arg = call->children ? call->children->next : NULL; arg; arg = arg->next)
         if (arg->type.pointer && !arg->type.pointee_const && syntax_points_at(arg) != SPACE_GLOBAL)
             add_store(
-                r, &(struct store){
+                r, &(struct watched_store){
                        .target = analyse_root(arg), .node = call, .value = call, .adds = !call_reads(call)});
 }
 
-static void add_stores(struct rounds *r, struct node *node)
+static void add_stores(struct rounds *r, struct syntax_node *node)
 {
-    struct node *value = node->children ? node->children->next : NULL;
-    struct node *last = node->children;
+    struct syntax_node *value = node->children ? node->children->next : NULL;
+    struct syntax_node *last = node->children;
 
     if (node->kind == NODE_CALL) {
         add_call(r, node);
     } else if (node->kind == NODE_VARIABLE && last) {
         while (last->next)
             last = last->next;
-        add_store(r, &(struct store){.target = node->symbol, .node = node, .value = last});
+        add_store(r, &(struct watched_store){.target = node->symbol, .node = node, .value = last});
     } else if (syntax_is_assignment(node) && node->children &&
                !shared(syntax_strip(node->children)->type.space)) {
-        add_store(r, &(struct store){.target = analyse_root(node->children),
-                                     .node = node,
-                                     .value = value,
-                                     .adds = node->kind == NODE_COMPOUND_ASSIGN});
+        add_store(r, &(struct watched_store){.target = analyse_root(node->children),
+                                             .node = node,
+                                             .value = value,
+                                             .adds = node->kind == NODE_COMPOUND_ASSIGN});
     } else if (node->kind == NODE_UNARY && (!strcmp(node->op, "++") || !strcmp(node->op, "--")) &&
                node->children) {
-        add_store(r, &(struct store){.target = analyse_root(node->children), .node = node, .adds = true});
+        add_store(
+            r, &(struct watched_store){.target = analyse_root(node->children), .node = node, .adds = true});
     }
 }
 
@@ -113,12 +114,12 @@ static void gather(struct rounds *r)
 {
     size_t n = 0;
 
-    for (struct node *node = r->loop; node; node = syntax_next(node, r->loop))
+    for (struct syntax_node *node = r->loop; node; node = syntax_next(node, r->loop))
         n++;
     r->stores =
         /* a call's arguments are nodes, so there are no more stores than nodes */
         text_alloc(n, sizeof *r->stores);
-    for (struct node *node = r->loop; node; node = syntax_next(node, r->loop))
+    for (struct syntax_node *node = r->loop; node; node = syntax_next(node, r->loop))
         add_stores(r, node);
 }
 
@@ -130,9 +131,9 @@ static bool has(const struct variables *set, const struct symbol *symbol)
     return set->all;
 }
 
-static void add_names(struct variables *set, struct node *expression)
+static void add_names(struct variables *set, struct syntax_node *expression)
 {
-    for (struct node *node = expression; node; node = syntax_next(node, expression)) {
+    for (struct syntax_node *node = expression; node; node = syntax_next(node, expression)) {
         if (node->kind != NODE_NAME || !node->symbol || node->symbol->kind < SYMBOL_PARAM ||
             has(set, node->symbol))
             continue;
@@ -145,13 +146,13 @@ static void add_names(struct variables *set, struct node *expression)
 /*
  * The tests within the loop that decide whether `node` is reached: one after the other, then NULL.
  */
-static struct node *decider(const struct rounds *r, struct node **at)
+static struct syntax_node *decider(const struct rounds *r, struct syntax_node **at)
 {
-    for (struct node *child = *at, *node = child->parent; child != r->loop && node;
+    for (struct syntax_node *child = *at, *node = child->parent; child != r->loop && node;
          child = node, node = node->parent) {
         bool branch = node->kind == NODE_IF || node->kind == NODE_SWITCH || node->kind == NODE_CONDITIONAL ||
                       is_op(node, "&&") || is_op(node, "||");
-        struct node *test = branch && child != node->children ? node->children : NULL;
+        struct syntax_node *test = branch && child != node->children ? node->children : NULL;
 
         if (node->kind == NODE_LOOP && node != r->loop && node->op[0] != 'd')
             test = analyse_parts(r->syntax, node).condition;
@@ -171,8 +172,8 @@ static void complete(const struct rounds *r, struct variables *set, bool decidin
 {
     for (size_t i = 0; i < set->n && !set->all; i++)
         for (size_t k = 0; k < r->n_stores; k++) {
-            struct node *at = r->stores[k].node;
-            struct node *test;
+            struct syntax_node *at = r->stores[k].node;
+            struct syntax_node *test;
 
             if (r->stores[k].target != set->list[i])
                 continue;
@@ -183,16 +184,16 @@ static void complete(const struct rounds *r, struct variables *set, bool decidin
         }
 }
 
-static bool reads(struct node *expression)
+static bool reads(struct syntax_node *expression)
 {
-    for (struct node *node = expression; node; node = syntax_next(node, expression))
+    for (struct syntax_node *node = expression; node; node = syntax_next(node, expression))
         if (is_read(node))
             return true;
     return false;
 }
 
 /* Does the expression's value depend on shared memory that is read in the loop? */
-static bool looks(const struct rounds *r, struct node *expression)
+static bool looks(const struct rounds *r, struct syntax_node *expression)
 {
     struct variables set = {0};
 
@@ -201,8 +202,8 @@ static bool looks(const struct rounds *r, struct node *expression)
     add_names(&set, expression);
     complete(r, &set, true);
     for (size_t k = 0; k < r->n_stores; k++) {
-        struct node *at = r->stores[k].node;
-        struct node *test;
+        struct syntax_node *at = r->stores[k].node;
+        struct syntax_node *test;
 
         if (!has(&set, r->stores[k].target))
             continue;
@@ -221,10 +222,10 @@ static bool is_float(const struct symbol *symbol)
 }
 
 /* Named in the expression, but not only as a place at which shared memory is read. */
-static bool named_outside_reads(const struct symbol *symbol, struct node *expression)
+static bool named_outside_reads(const struct symbol *symbol, struct syntax_node *expression)
 {
-    for (struct node *node = expression; node; node = syntax_next(node, expression)) {
-        struct node *up = node;
+    for (struct syntax_node *node = expression; node; node = syntax_next(node, expression)) {
+        struct syntax_node *up = node;
 
         if (node->kind != NODE_NAME || node->symbol != symbol)
             continue;
@@ -239,7 +240,7 @@ static bool named_outside_reads(const struct symbol *symbol, struct node *expres
 /*
  * The variable is made from itself, and no value from shared memory can leave it unchanged.
  */
-static bool moves_on(const struct rounds *r, const struct store *store)
+static bool moves_on(const struct rounds *r, const struct watched_store *store)
 {
     struct variables set = {0};
 
@@ -257,9 +258,9 @@ static bool moves_on(const struct rounds *r, const struct store *store)
            !named_outside_reads(store->target, store->value);
 }
 
-static bool leaves_here(const struct rounds *r, const struct node *jump)
+static bool leaves_here(const struct rounds *r, const struct syntax_node *jump)
 {
-    const struct node *node = jump->parent;
+    const struct syntax_node *node = jump->parent;
 
     if (jump->kind != NODE_JUMP || jump->op[0] == 'r' || jump->op[0] == 'g')
         return jump->kind == NODE_JUMP;
@@ -269,48 +270,48 @@ static bool leaves_here(const struct rounds *r, const struct node *jump)
 }
 
 /* Contains a jump of this kind ("c": continue; "": any) out of this round. */
-static bool jumps(const struct rounds *r, struct node *top, const char *kind)
+static bool jumps(const struct rounds *r, struct syntax_node *top, const char *kind)
 {
-    for (struct node *node = top; node; node = syntax_next(node, top))
+    for (struct syntax_node *node = top; node; node = syntax_next(node, top))
         if (leaves_here(r, node) && (!kind[0] || kind[0] == node->op[0]))
             return true;
     return false;
 }
 
 /* Its last statement ends the loop. */
-static bool ends_loop(const struct rounds *r, const struct node *branch)
+static bool ends_loop(const struct rounds *r, const struct syntax_node *branch)
 {
-    const struct node *last = NULL;
+    const struct syntax_node *last = NULL;
 
     if (!branch)
         return false;
-    for (const struct node *child = branch->children; child; child = child->next)
+    for (const struct syntax_node *child = branch->children; child; child = child->next)
         last = child;
     if (branch->kind == NODE_OTHER && last)
         return ends_loop(r, last);
     return leaves_here(r, branch) && branch->op[0] != 'c';
 }
 
-static bool moves(const struct rounds *r, const struct variables *set, struct node *node);
+static bool moves(const struct rounds *r, const struct variables *set, struct syntax_node *node);
 
 /*
  * A branch after which the round continues has changed a variable of the set; one that ends the
  * loop need not.
  */
-static bool branch_moves(const struct rounds *r, const struct variables *set, struct node *branch)
+static bool branch_moves(const struct rounds *r, const struct variables *set, struct syntax_node *branch)
 {
     return ends_loop(r, branch) || moves(r, set, branch);
 }
 
 /* In order: a `continue` on the path must not skip the change. */
-static bool children_move(const struct rounds *r, const struct variables *set, struct node *node)
+static bool children_move(const struct rounds *r, const struct variables *set, struct syntax_node *node)
 {
-    for (struct node *child = node->children; child; child = child->next) {
+    for (struct syntax_node *child = node->children; child; child = child->next) {
         if (moves(r, set, child))
             return true;
         if (!jumps(r, child, "c"))
             continue;
-        for (struct node *branch = child->kind == NODE_IF ? child->children->next : child; branch;
+        for (struct syntax_node *branch = child->kind == NODE_IF ? child->children->next : child; branch;
              branch = child->kind == NODE_IF ? branch->next : NULL)
             if (jumps(r, branch, "c") && (branch == child || !moves(r, set, branch)))
                 return false;
@@ -319,10 +320,10 @@ static bool children_move(const struct rounds *r, const struct variables *set, s
 }
 
 /* Every path through `node` changes a variable of the set. */
-static bool moves(const struct rounds *r, const struct variables *set, struct node *node)
+static bool moves(const struct rounds *r, const struct variables *set, struct syntax_node *node)
 {
-    struct node *first = node->children;
-    struct node *second = first ? first->next : NULL;
+    struct syntax_node *first = node->children;
+    struct syntax_node *second = first ? first->next : NULL;
 
     for (size_t k = 0; k < r->n_stores; k++)
         if (r->stores[k].node == node && has(set, r->stores[k].target) && moves_on(r, &r->stores[k]))
@@ -346,7 +347,7 @@ static bool moves(const struct rounds *r, const struct variables *set, struct no
     }
 }
 
-static bool round_moves(const struct rounds *r, struct node *test)
+static bool round_moves(const struct rounds *r, struct syntax_node *test)
 {
     struct variables set = {0};
 
@@ -363,9 +364,9 @@ static bool round_moves(const struct rounds *r, struct node *test)
  * Each part of the test, as `op` joins them, is reached after a change or does not depend on shared
  * memory.
  */
-static bool reached(const struct rounds *r, struct node *test, const char *op, bool *moved)
+static bool reached(const struct rounds *r, struct syntax_node *test, const char *op, bool *moved)
 {
-    struct node *inner = syntax_strip(test);
+    struct syntax_node *inner = syntax_strip(test);
 
     if (inner->kind == NODE_UNARY && !strcmp(inner->op, "!") && inner->children)
         return reached(r, inner->children, op[0] == '&' ? "||" : "&&", moved);
@@ -379,10 +380,10 @@ static bool reached(const struct rounds *r, struct node *test, const char *op, b
 }
 
 /* The loop ends by itself through this `if`, which every round passes. */
-static bool way_out(const struct rounds *r, struct node *branch)
+static bool way_out(const struct rounds *r, struct syntax_node *branch)
 {
-    struct node *test = branch->children;
-    struct node *yes = test ? test->next : NULL;
+    struct syntax_node *test = branch->children;
+    struct syntax_node *yes = test ? test->next : NULL;
     bool moved = false;
 
     if (branch->kind != NODE_IF || !yes || (branch->parent != r->parts->body && branch != r->parts->body))
@@ -392,22 +393,22 @@ static bool way_out(const struct rounds *r, struct node *branch)
     return ends_loop(r, yes->next) && reached(r, test, "||", &moved) && moved;
 }
 
-bool analyse_watches(const struct syntax *syntax, struct node *loop, const struct loop_parts *parts)
+bool analyse_watches(const struct syntax *syntax, struct syntax_node *loop, const struct loop_parts *parts)
 {
     struct rounds r = {.syntax = syntax, .loop = loop, .parts = parts};
-    struct node *condition = syntax_strip(parts->condition);
+    struct syntax_node *condition = syntax_strip(parts->condition);
     bool endless = !condition || condition->kind == NODE_LITERAL;
     bool moved = false;
     bool depends;
 
     gather(&r);
     depends = !endless && looks(&r, condition);
-    for (struct node *node = loop; node; node = syntax_next(node, loop))
+    for (struct syntax_node *node = loop; node; node = syntax_next(node, loop))
         if ((node->kind == NODE_IF || node->kind == NODE_SWITCH) && node->children && jumps(&r, node, ""))
             depends |= looks(&r, node->children);
     if (!depends || (!endless && reached(&r, condition, "||", &moved) && moved))
         return false;
-    for (struct node *node = loop; node; node = syntax_next(node, loop))
+    for (struct syntax_node *node = loop; node; node = syntax_next(node, loop))
         if (way_out(&r, node))
             return false;
     return true;

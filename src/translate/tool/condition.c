@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct value {
+struct condition_value {
     int64_t v;
     bool is_unsigned;
 };
@@ -19,12 +19,12 @@ struct condition {
     bool dead; /* the value does not matter: the right side of 0 && */
 };
 
-static struct value ternary(struct condition *c);
+static struct condition_value ternary(struct condition *c);
 
-static struct value fail(struct condition *c)
+static struct condition_value fail(struct condition *c)
 {
     refuse(&c->pp->refusal, "line %u: #if that cannot be evaluated", c->line);
-    return (struct value){0};
+    return (struct condition_value){0};
 }
 
 static bool take(struct condition *c, const char *text)
@@ -35,10 +35,10 @@ static bool take(struct condition *c, const char *text)
     return true;
 }
 
-static struct value number(struct condition *c)
+static struct condition_value number(struct condition *c)
 {
     char *text = text_copy(c->at->text, c->at->length);
-    struct value value = {0};
+    struct condition_value value = {0};
     uint64_t n;
     char *end;
 
@@ -60,7 +60,7 @@ static struct value number(struct condition *c)
     return value;
 }
 
-static struct value character(struct condition *c)
+static struct condition_value character(struct condition *c)
 {
     static const char names[] = "abfnrtv0\\'\"?";
     static const char values[] = "\a\b\f\n\r\t\v\0\\'\"?";
@@ -69,29 +69,29 @@ static struct value character(struct condition *c)
 
     c->at = c->at->next;
     if (token->length == 3 && token->text[1] != '\\')
-        return (struct value){.v = (signed char)token->text[1]};
+        return (struct condition_value){.v = (signed char)token->text[1]};
     if (token->length == 4 && token->text[1] == '\\' && (escape = strchr(names, token->text[2])))
-        return (struct value){.v = values[escape - names]};
+        return (struct condition_value){.v = values[escape - names]};
     return fail(c);
 }
 
-static struct value name(struct condition *c)
+static struct condition_value name(struct condition *c)
 {
     const struct token *token = c->at;
     const struct macro *macro = macro_find(c->pp, token);
 
     c->at = c->at->next;
     if (token_is(token, "true"))
-        return (struct value){.v = 1};
+        return (struct condition_value){.v = 1};
     if (token_is(token, "defined") || (macro && macro->state == MACRO_OPAQUE))
         return fail(c);
     (void)macro_is_defined(c->pp, token); /* not a macro, so 0: the driver must confirm that */
-    return (struct value){.v = 0};
+    return (struct condition_value){.v = 0};
 }
 
-static struct value unary(struct condition *c)
+static struct condition_value unary(struct condition *c)
 {
-    struct value value;
+    struct condition_value value;
 
     if (!c->at || ++c->depth > 200)
         return fail(c);
@@ -101,7 +101,7 @@ static struct value unary(struct condition *c)
             value = fail(c);
     } else if (take(c, "!")) {
         value = unary(c);
-        value = (struct value){.v = !value.v};
+        value = (struct condition_value){.v = !value.v};
     } else if (take(c, "-")) {
         value = unary(c);
         value.v = (int64_t)(0 - (uint64_t)value.v);
@@ -138,7 +138,8 @@ static const struct operator_row *operator_at(const struct condition *c)
     return NULL;
 }
 
-static struct value divide(struct condition *c, char op, struct value a, struct value b)
+static struct condition_value divide(struct condition *c, char op, struct condition_value a,
+                                     struct condition_value b)
 {
     bool is_unsigned = a.is_unsigned || b.is_unsigned;
     uint64_t ua = (uint64_t)a.v;
@@ -147,19 +148,19 @@ static struct value divide(struct condition *c, char op, struct value a, struct 
     if (!b.v || (!is_unsigned && a.v == INT64_MIN && b.v == -1)) {
         if (!c->dead)
             (void)fail(c);
-        return (struct value){0};
+        return (struct condition_value){0};
     }
     if (is_unsigned)
-        return (struct value){.v = (int64_t)(op == '/' ? ua / ub : ua % ub), .is_unsigned = true};
-    return (struct value){.v = op == '/' ? a.v / b.v : a.v % b.v};
+        return (struct condition_value){.v = (int64_t)(op == '/' ? ua / ub : ua % ub), .is_unsigned = true};
+    return (struct condition_value){.v = op == '/' ? a.v / b.v : a.v % b.v};
 }
 
-static bool less(struct value a, struct value b)
+static bool less(struct condition_value a, struct condition_value b)
 {
     return a.is_unsigned || b.is_unsigned ? (uint64_t)a.v < (uint64_t)b.v : a.v < b.v;
 }
 
-static struct value shift(bool left, struct value a, struct value b)
+static struct condition_value shift(bool left, struct condition_value a, struct condition_value b)
 {
     uint64_t n = (uint64_t)b.v & 63;
 
@@ -170,7 +171,8 @@ static struct value shift(bool left, struct value a, struct value b)
     return a;
 }
 
-static struct value apply(struct condition *c, const char *op, struct value a, struct value b)
+static struct condition_value apply(struct condition *c, const char *op, struct condition_value a,
+                                    struct condition_value b)
 {
     bool both = a.is_unsigned || b.is_unsigned;
     uint64_t ua = (uint64_t)a.v;
@@ -179,41 +181,43 @@ static struct value apply(struct condition *c, const char *op, struct value a, s
     switch (op[0]) {
     case '|':
         if (op[1])
-            return (struct value){.v = a.v || b.v};
-        return (struct value){.v = a.v | b.v, .is_unsigned = both};
+            return (struct condition_value){.v = a.v || b.v};
+        return (struct condition_value){.v = a.v | b.v, .is_unsigned = both};
     case '&':
         if (op[1])
-            return (struct value){.v = a.v && b.v};
-        return (struct value){.v = a.v & b.v, .is_unsigned = both};
+            return (struct condition_value){.v = a.v && b.v};
+        return (struct condition_value){.v = a.v & b.v, .is_unsigned = both};
     case '^':
-        return (struct value){.v = a.v ^ b.v, .is_unsigned = both};
+        return (struct condition_value){.v = a.v ^ b.v, .is_unsigned = both};
     case '=':
-        return (struct value){.v = a.v == b.v};
+        return (struct condition_value){.v = a.v == b.v};
     case '!':
-        return (struct value){.v = a.v != b.v};
+        return (struct condition_value){.v = a.v != b.v};
     case '<':
-        return op[1] == '<' ? shift(true, a, b) : (struct value){.v = op[1] ? !less(b, a) : less(a, b)};
+        return op[1] == '<' ? shift(true, a, b)
+                            : (struct condition_value){.v = op[1] ? !less(b, a) : less(a, b)};
     case '>':
-        return op[1] == '>' ? shift(false, a, b) : (struct value){.v = op[1] ? !less(a, b) : less(b, a)};
+        return op[1] == '>' ? shift(false, a, b)
+                            : (struct condition_value){.v = op[1] ? !less(a, b) : less(b, a)};
     case '+':
-        return (struct value){.v = (int64_t)(ua + ub), .is_unsigned = both};
+        return (struct condition_value){.v = (int64_t)(ua + ub), .is_unsigned = both};
     case '-':
-        return (struct value){.v = (int64_t)(ua - ub), .is_unsigned = both};
+        return (struct condition_value){.v = (int64_t)(ua - ub), .is_unsigned = both};
     case '*':
-        return (struct value){.v = (int64_t)(ua * ub), .is_unsigned = both};
+        return (struct condition_value){.v = (int64_t)(ua * ub), .is_unsigned = both};
     default:
         return divide(c, op[0], a, b);
     }
 }
 
-static struct value binary(struct condition *c, int level)
+static struct condition_value binary(struct condition *c, int level)
 {
-    struct value left = unary(c);
+    struct condition_value left = unary(c);
     const struct operator_row *row;
 
     while ((row = operator_at(c)) && row->level >= level && !c->pp->refusal.reason[0]) {
         bool was_dead = c->dead;
-        struct value right;
+        struct condition_value right;
 
         c->at = c->at->next;
         c->dead |= (row->level == 1 && left.v) || (row->level == 2 && !left.v);
@@ -224,12 +228,12 @@ static struct value binary(struct condition *c, int level)
     return left;
 }
 
-static struct value ternary(struct condition *c)
+static struct condition_value ternary(struct condition *c)
 {
-    struct value test = binary(c, 1);
+    struct condition_value test = binary(c, 1);
     bool was_dead = c->dead;
-    struct value yes;
-    struct value no;
+    struct condition_value yes;
+    struct condition_value no;
 
     if (!take(c, "?"))
         return test;
@@ -274,7 +278,7 @@ static void decide_defined(struct condition *c)
 bool condition_holds(struct preprocessor *pp, struct token *line, uint32_t at_line)
 {
     struct condition c = {.pp = pp, .at = line, .line = at_line};
-    struct value value;
+    struct condition_value value;
 
     decide_defined(&c);
     c.at = macro_expand_line(pp, c.at);

@@ -3,7 +3,7 @@
 #include <jansson.h>
 #include <unistd.h>
 
-#include "spirv/cut.h"
+#include "spirv/spirv_cut.h"
 
 static const size_t most_memory = (size_t)1 << 30;
 

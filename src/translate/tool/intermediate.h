@@ -5,7 +5,7 @@
 #ifndef TRANSLATE_TOOL_INTERMEDIATE_H
 #define TRANSLATE_TOOL_INTERMEDIATE_H
 
-#include "translate/tool/report.h"
+#include "translate/tool/tool_report.h"
 #include "translate/translate.h"
 
 /* Is the source a SPIR-V module? */

@@ -7,7 +7,7 @@
  * The text without its backslash-newlines, and their places: the tokens of a joined line keep their
  * line numbers.
  */
-struct reader {
+struct lex_reader {
     const char *at;
     const char *end;
     const char *begin;
@@ -48,7 +48,7 @@ static char *join_lines(const char *text, size_t length, size_t *ret_length, uin
     return out;
 }
 
-static void step(struct reader *reader)
+static void step(struct lex_reader *reader)
 {
     while (reader->joined < reader->n_joins && reader->joins[reader->joined] <= reader->at - reader->begin) {
         reader->joined++;
@@ -58,7 +58,7 @@ static void step(struct reader *reader)
     reader->at++;
 }
 
-static char peek(const struct reader *reader, size_t ahead)
+static char peek(const struct lex_reader *reader, size_t ahead)
 {
     return (size_t)(reader->end - reader->at) > ahead ? reader->at[ahead] : 0;
 }
@@ -71,7 +71,7 @@ static bool name_char(char c)
 /*
  * Skips white space and comments and answers their columns; *line_end: a line ended.
  */
-static uint32_t skip_blanks(struct reader *reader, bool *line_end, struct refusal *refusal)
+static uint32_t skip_blanks(struct lex_reader *reader, bool *line_end, struct refusal *refusal)
 {
     uint32_t blanks = 0;
 
@@ -108,7 +108,7 @@ static uint32_t skip_blanks(struct reader *reader, bool *line_end, struct refusa
     return blanks;
 }
 
-static uint8_t read_quoted(struct reader *reader, char quote)
+static uint8_t read_quoted(struct lex_reader *reader, char quote)
 {
     step(reader);
     while (reader->at < reader->end && *reader->at != quote && *reader->at != '\n') {
@@ -138,7 +138,7 @@ static size_t punctuator_length(const char *at, size_t left)
     return 1;
 }
 
-static uint8_t read_token(struct reader *reader)
+static uint8_t read_token(struct lex_reader *reader)
 {
     char c = *reader->at;
 
@@ -199,7 +199,7 @@ static void check_bytes(const char *text, size_t length, struct refusal *refusal
 
 struct token *lex(const char *text, size_t length, const struct source_file *file, struct refusal *refusal)
 {
-    struct reader reader = {.line = 1};
+    struct lex_reader reader = {.line = 1};
     struct token *first = NULL;
     struct token **link = &first;
     bool begins_line = true;

@@ -7,9 +7,9 @@
  * or request, 3 the environment failed.
  */
 #include "translate/record.h"
-#include "translate/tool/driver.h"
+#include "translate/tool/driver_macros.h"
 #include "translate/tool/intermediate.h"
-#include "translate/tool/report.h"
+#include "translate/tool/tool_report.h"
 #include "translate/tool/rewrite.h"
 #include "base/file.h"
 #include "version.h"

@@ -8,25 +8,25 @@
 
 enum { BUCKETS = 4096, DEEPEST = 1200, LONGEST_NAME = 4000 };
 
-struct entry {
+struct parse_entry {
     CXCursor cursor;
     struct symbol *symbol;
-    struct entry *next;
+    struct parse_entry *next;
 };
 
 struct parse {
     struct syntax *syntax;
     CXTranslationUnit unit;
     CXFile file;
-    struct entry *entries[BUCKETS];
-    struct function **last;
+    struct parse_entry *entries[BUCKETS];
+    struct syntax_function **last;
 };
 
 /* The visitor's state: the node whose children it sees. */
 struct visit {
     struct parse *parse;
-    struct node *parent;
-    struct node **link;
+    struct syntax_node *parent;
+    struct syntax_node **link;
     unsigned depth;
 };
 
@@ -41,7 +41,7 @@ static const char *keep(CXString string)
 
 static struct symbol *known(struct parse *parse, CXCursor cursor)
 {
-    struct entry *entry = parse->entries[clang_hashCursor(cursor) % BUCKETS];
+    struct parse_entry *entry = parse->entries[clang_hashCursor(cursor) % BUCKETS];
 
     while (entry && !clang_equalCursors(entry->cursor, cursor))
         entry = entry->next;
@@ -50,8 +50,8 @@ static struct symbol *known(struct parse *parse, CXCursor cursor)
 
 static struct symbol *enter(struct parse *parse, CXCursor cursor, enum symbol_kind kind)
 {
-    struct entry **bucket = &parse->entries[clang_hashCursor(cursor) % BUCKETS];
-    struct entry *entry = text_alloc(1, sizeof *entry);
+    struct parse_entry **bucket = &parse->entries[clang_hashCursor(cursor) % BUCKETS];
+    struct parse_entry *entry = text_alloc(1, sizeof *entry);
 
     entry->cursor = cursor;
     entry->symbol = text_alloc(1, sizeof *entry->symbol);
@@ -147,11 +147,11 @@ static bool place(struct parse *parse, CXSourceLocation location, uint32_t *ret_
     return file && clang_File_isEqual(file, parse->file);
 }
 
-static enum node_kind kind_of(enum CXCursorKind kind, char op[4])
+static enum syntax_kind kind_of(enum CXCursorKind kind, char op[4])
 {
     static const struct {
         enum CXCursorKind clang;
-        enum node_kind kind;
+        enum syntax_kind kind;
         char op;
     } rows[] = {{CXCursor_FunctionDecl, NODE_FUNCTION, 0},
                 {CXCursor_ParmDecl, NODE_PARAM, 0},
@@ -225,13 +225,13 @@ static uint32_t head_of(const struct syntax *syntax, uint32_t at)
     return head;
 }
 
-static struct symbol *enter_function(struct parse *parse, CXCursor cursor, struct node *node)
+static struct symbol *enter_function(struct parse *parse, CXCursor cursor, struct syntax_node *node)
 {
     CXCursor canonical = clang_getCanonicalCursor(cursor);
     struct symbol *symbol = known(parse, canonical);
     struct declaration *declaration = text_alloc(1, sizeof *declaration);
     uint32_t head = head_of(parse->syntax, node->at);
-    struct function *function;
+    struct syntax_function *function;
 
     if (!symbol) {
         symbol = enter(parse, canonical, SYMBOL_FUNCTION);
@@ -263,16 +263,17 @@ static struct symbol *enter_function(struct parse *parse, CXCursor cursor, struc
     return symbol;
 }
 
-static struct symbol *enter_param(struct parse *parse, CXCursor cursor, const struct node *node)
+static struct symbol *enter_param(struct parse *parse, CXCursor cursor, const struct syntax_node *node)
 {
     struct symbol *symbol = enter(parse, cursor, SYMBOL_PARAM);
-    const struct node *parent = node->parent;
+    const struct syntax_node *parent = node->parent;
     uint32_t index = 0;
 
     symbol->type = type_of_param(clang_getCursorType(cursor));
     if (!parent || parent->kind != NODE_FUNCTION || !parent->symbol)
         return symbol;
-    for (const struct node *sibling = parent->children; sibling && sibling != node; sibling = sibling->next)
+    for (const struct syntax_node *sibling = parent->children; sibling && sibling != node;
+         sibling = sibling->next)
         index += sibling->kind == NODE_PARAM;
     symbol->index = index;
     symbol->function = parent->symbol->function;
@@ -302,7 +303,7 @@ static struct symbol *use_of(struct parse *parse, CXCursor cursor)
     return NULL; /* an enumerator, a member */
 }
 
-static bool carries_type(enum node_kind kind, enum CXCursorKind clang)
+static bool carries_type(enum syntax_kind kind, enum CXCursorKind clang)
 {
     return kind <= NODE_COMPOUND_ASSIGN ? kind != NODE_OTHER || clang_isExpression(clang)
                                         : kind == NODE_CONDITIONAL;
@@ -312,9 +313,9 @@ static bool carries_type(enum node_kind kind, enum CXCursorKind clang)
  * libclang before 17 does not report the operator: it is in the text before the operand, or after
  * the first one.
  */
-static void read_operator(const struct syntax *syntax, struct node *node)
+static void read_operator(const struct syntax *syntax, struct syntax_node *node)
 {
-    const struct node *first = node->children;
+    const struct syntax_node *first = node->children;
     size_t at = node->begin;
     size_t n = 1;
     size_t most = 3;
@@ -358,7 +359,7 @@ static uint32_t label_of(struct parse *parse, CXCursor jump)
     return offset;
 }
 
-static void fill(struct parse *parse, CXCursor cursor, struct node *node)
+static void fill(struct parse *parse, CXCursor cursor, struct syntax_node *node)
 {
     CXSourceRange extent = clang_getCursorExtent(cursor);
     enum CXCursorKind kind = clang_getCursorKind(cursor);
@@ -405,7 +406,7 @@ static enum CXChildVisitResult visit_child(CXCursor cursor, CXCursor parent, CXC
 {
     struct visit *visit = data;
     struct parse *parse = visit->parse;
-    struct node *node;
+    struct syntax_node *node;
     struct visit inner;
 
     (void)parent;

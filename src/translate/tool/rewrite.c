@@ -95,13 +95,13 @@ static bool holds_only(const struct syntax *syntax, size_t begin, size_t end, co
            syntax_token(syntax, after, &after) == end;
 }
 
-static bool renamed(const struct rewriting *r, const struct function *function)
+static bool renamed(const struct rewriting *r, const struct syntax_function *function)
 {
     return r->mode == TRANSLATE_COMPILE && !function->kernel && !function->internal;
 }
 
 /* Adds one parameter to a declaration. */
-static void edit_declaration(struct rewriting *r, const struct function *function, size_t name)
+static void edit_declaration(struct rewriting *r, const struct syntax_function *function, size_t name)
 {
     size_t name_end;
     size_t open = opening(r, name, &name_end);
@@ -125,7 +125,7 @@ static void edit_declaration(struct rewriting *r, const struct function *functio
     }
 }
 
-static const struct function *function_around(const struct node *node)
+static const struct syntax_function *function_around(const struct syntax_node *node)
 {
     while (node && !(node->kind == NODE_FUNCTION && node->symbol && node->symbol->function->body == node))
         node = node->parent;
@@ -136,7 +136,8 @@ static const struct function *function_around(const struct node *node)
  * Replaces the call of a built-in by a call of the rewritten one, with the descriptor as its first
  * argument.
  */
-static void edit_builtin(struct rewriting *r, const struct node *name, const struct function *around)
+static void edit_builtin(struct rewriting *r, const struct syntax_node *name,
+                         const struct syntax_function *around)
 {
     size_t name_end;
     size_t open = opening(r, name->at, &name_end);
@@ -152,8 +153,8 @@ static void edit_builtin(struct rewriting *r, const struct node *name, const str
 }
 
 /* Adds the descriptor as the last argument to the call of a function that takes it. */
-static void edit_call(struct rewriting *r, const struct node *name, const struct function *callee,
-                      const struct function *around)
+static void edit_call(struct rewriting *r, const struct syntax_node *name,
+                      const struct syntax_function *callee, const struct syntax_function *around)
 {
     size_t name_end;
     size_t open = opening(r, name->at, &name_end);
@@ -173,20 +174,20 @@ static void edit_call(struct rewriting *r, const struct node *name, const struct
     edit(r, close, 0, format_name(r, how, around->kernel ? "whole" : "at", ""));
 }
 
-static bool is_callee(struct node *name)
+static bool is_callee(struct syntax_node *name)
 {
-    struct node *child;
-    const struct node *parent = syntax_parent(name, &child);
+    struct syntax_node *child;
+    const struct syntax_node *parent = syntax_parent(name, &child);
 
     return parent && parent->kind == NODE_CALL && child == parent->children;
 }
 
-static void edit_name(struct rewriting *r, struct node *name)
+static void edit_name(struct rewriting *r, struct syntax_node *name)
 {
     const struct symbol *symbol = name->symbol;
     bool builtin = symbol->kind == SYMBOL_BUILTIN && is_virtual(symbol->name, strlen(symbol->name));
     bool threaded = symbol->kind == SYMBOL_FUNCTION && symbol->function->threaded;
-    const struct function *around;
+    const struct syntax_function *around;
 
     if (!builtin && !threaded)
         return;
@@ -311,14 +312,14 @@ void rewrite(struct syntax *syntax, enum translate_mode mode, struct text *out)
     struct rewriting r = {.syntax = syntax, .mode = mode};
 
     choose_prefix(&r);
-    for (struct function *f = syntax->functions; f; f = f->next) {
+    for (struct syntax_function *f = syntax->functions; f; f = f->next) {
         f->threaded = f->kernel || (f->defined && (f->uses & USE_IDS)) || renamed(&r, f);
         if (is_virtual(f->symbol->name, strlen(f->symbol->name)))
             refuse(&syntax->refusal, "defines %s itself", f->symbol->name);
         for (const struct declaration *d = f->declarations; d && f->threaded; d = d->next)
             edit_declaration(&r, f, d->at);
     }
-    for (struct node *node = syntax->root; node; node = syntax_next(node, syntax->root))
+    for (struct syntax_node *node = syntax->root; node; node = syntax_next(node, syntax->root))
         if (node->kind == NODE_NAME && node->symbol)
             edit_name(&r, node);
     check_all_replaced(&r);

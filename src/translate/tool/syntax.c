@@ -3,7 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
-struct node *syntax_strip(struct node *node)
+struct syntax_node *syntax_strip(struct syntax_node *node)
 {
     while (node && (node->kind == NODE_PAREN || node->kind == NODE_OTHER) && node->children &&
            !node->children->next)
@@ -11,9 +11,9 @@ struct node *syntax_strip(struct node *node)
     return node;
 }
 
-struct node *syntax_parent(struct node *node, struct node **ret_child)
+struct syntax_node *syntax_parent(struct syntax_node *node, struct syntax_node **ret_child)
 {
-    struct node *parent = node->parent;
+    struct syntax_node *parent = node->parent;
 
     while (parent && (parent->kind == NODE_PAREN || (parent->kind == NODE_OTHER && parent->type.spelling))) {
         node = parent;
@@ -23,32 +23,32 @@ struct node *syntax_parent(struct node *node, struct node **ret_child)
     return parent;
 }
 
-struct symbol *syntax_callee(const struct node *call)
+struct symbol *syntax_callee(const struct syntax_node *call)
 {
-    const struct node *callee = syntax_strip(call->children);
+    const struct syntax_node *callee = syntax_strip(call->children);
 
     return callee && callee->kind == NODE_NAME ? callee->symbol : NULL;
 }
 
-struct node *syntax_argument(const struct node *call, unsigned i)
+struct syntax_node *syntax_argument(const struct syntax_node *call, unsigned i)
 {
-    struct node *node = call->children ? call->children->next : NULL;
+    struct syntax_node *node = call->children ? call->children->next : NULL;
 
     while (node && i--)
         node = node->next;
     return node;
 }
 
-enum space syntax_points_at(struct node *argument)
+enum space syntax_points_at(struct syntax_node *argument)
 {
-    const struct node *inner = syntax_strip(argument);
+    const struct syntax_node *inner = syntax_strip(argument);
 
     if (inner->type.pointer)
         return inner->type.pointee_space;
     return inner->type.spelling && strchr(inner->type.spelling, '[') ? inner->type.space : SPACE_GENERIC;
 }
 
-struct node *syntax_next(struct node *node, const struct node *top)
+struct syntax_node *syntax_next(struct syntax_node *node, const struct syntax_node *top)
 {
     if (node->children)
         return node->children;
@@ -57,14 +57,14 @@ struct node *syntax_next(struct node *node, const struct node *top)
     return node == top ? NULL : node->next;
 }
 
-bool syntax_inside(const struct node *node, const struct node *ancestor)
+bool syntax_inside(const struct syntax_node *node, const struct syntax_node *ancestor)
 {
     while (node && node != ancestor)
         node = node->parent;
     return node;
 }
 
-bool syntax_is_assignment(const struct node *node)
+bool syntax_is_assignment(const struct syntax_node *node)
 {
     return node->kind == NODE_COMPOUND_ASSIGN || (node->kind == NODE_BINARY && !strcmp(node->op, "="));
 }

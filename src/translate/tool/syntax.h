@@ -7,7 +7,7 @@
 
 #include "translate/tool/text.h"
 
-enum node_kind {
+enum syntax_kind {
     /* implicit and explicit casts, literals, blocks of statements: only their children matter */
     NODE_OTHER,
     NODE_PAREN,
@@ -53,15 +53,15 @@ struct symbol {
     enum symbol_kind kind;
     const char *name;
     struct type type;
-    uint32_t index;            /* of a parameter */
-    struct function *function; /* SYMBOL_FUNCTION: itself; SYMBOL_PARAM: the function it belongs to */
-    struct node *initial;      /* SYMBOL_VARIABLE: its declaration */
-    bool tainted;              /* analysis: may hold a value that another group has changed */
-    bool visiting;             /* analysis: its uses are being followed */
+    uint32_t index;                   /* of a parameter */
+    struct syntax_function *function; /* SYMBOL_FUNCTION: itself; SYMBOL_PARAM: the function it belongs to */
+    struct syntax_node *initial;      /* SYMBOL_VARIABLE: its declaration */
+    bool tainted;                     /* analysis: may hold a value that another group has changed */
+    bool visiting;                    /* analysis: its uses are being followed */
 };
 
-struct node {
-    enum node_kind kind;
+struct syntax_node {
+    enum syntax_kind kind;
     char op[4];
     bool in_text; /* its place is in the program, not in a header's macro */
     uint32_t at;  /* of the name, for names and functions; of the label, for a goto (0: computed) */
@@ -69,9 +69,9 @@ struct node {
     uint32_t end;
     struct symbol *symbol;
     struct type type; /* of expressions */
-    struct node *parent;
-    struct node *children;
-    struct node *next; /* sibling */
+    struct syntax_node *parent;
+    struct syntax_node *children;
+    struct syntax_node *next; /* sibling */
 };
 
 struct declaration {
@@ -79,7 +79,7 @@ struct declaration {
     struct declaration *next;
 };
 
-struct function {
+struct syntax_function {
     struct symbol *symbol;
     bool kernel;
     bool internal; /* static or inline: no other object can see it */
@@ -87,9 +87,9 @@ struct function {
     uint32_t n_params;
     struct symbol **params;           /* of the definition, else of the first declaration */
     struct declaration *declarations; /* all, also the definition */
-    struct node *body;                /* the definition's node */
+    struct syntax_node *body;         /* the definition's node */
     uint32_t head;                    /* where its specifiers begin */
-    struct function *next;            /* in order of appearance */
+    struct syntax_function *next;     /* in order of appearance */
 
     /* analysis */
     uint32_t uses;        /* enum use bits of itself and of what it calls */
@@ -102,8 +102,8 @@ struct function {
 struct syntax {
     const char *text;
     size_t length;
-    struct function *functions;
-    struct node *root;
+    struct syntax_function *functions;
+    struct syntax_node *root;
     struct refusal refusal;
 };
 
@@ -117,29 +117,29 @@ void syntax_parse(struct syntax *syntax, const char *text, size_t length, const 
 /*
  * The nearest ancestor that is no parenthesis or cast. *ret_child is its child on the way.
  */
-struct node *syntax_parent(struct node *node, struct node **ret_child);
+struct syntax_node *syntax_parent(struct syntax_node *node, struct syntax_node **ret_child);
 
 /* The expression inside parentheses and casts. */
-struct node *syntax_strip(struct node *node);
+struct syntax_node *syntax_strip(struct syntax_node *node);
 
 /* The callee of a call, or NULL. */
-struct symbol *syntax_callee(const struct node *call);
+struct symbol *syntax_callee(const struct syntax_node *call);
 
 /* Argument i of a call, or NULL. */
-struct node *syntax_argument(const struct node *call, unsigned i);
+struct syntax_node *syntax_argument(const struct syntax_node *call, unsigned i);
 
 /*
  * The space that a pointer argument points at, before the cast to the callee's type; SPACE_GENERIC
  * in doubt.
  */
-enum space syntax_points_at(struct node *argument);
+enum space syntax_points_at(struct syntax_node *argument);
 
 /* Pre-order walk: the node after `node` within `top`, or NULL. */
-struct node *syntax_next(struct node *node, const struct node *top);
+struct syntax_node *syntax_next(struct syntax_node *node, const struct syntax_node *top);
 
-bool syntax_inside(const struct node *node, const struct node *ancestor);
+bool syntax_inside(const struct syntax_node *node, const struct syntax_node *ancestor);
 
-bool syntax_is_assignment(const struct node *node);
+bool syntax_is_assignment(const struct syntax_node *node);
 
 /*
  * The next word, punctuator or literal at or after offset; *ret_end is its end. Quoted text is one

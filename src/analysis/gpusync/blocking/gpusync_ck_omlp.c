@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "analysis/gpusync/blocking/ck_omlp.h"
+#include "analysis/gpusync/blocking/blocking_ck_omlp.h"
 
 static struct ck_omlp token_lock(const struct gpusync_workspace *workspace, unsigned q)
 {

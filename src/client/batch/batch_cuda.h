@@ -1,0 +1,46 @@
+/* What batch_cuda.c (devices and copies) and batch_cuda_kernel.c share. */
+#ifndef CLIENT_BATCH_CUDA_H
+#define CLIENT_BATCH_CUDA_H
+
+#include <pthread.h>
+
+#include "client/batch/batch_api.h"
+#include "model/topology.h"
+
+struct cuda_device {
+    const struct cuda_driver *cu;
+    CUcontext context;
+    CUdevice device;
+    bool retained;             /* the primary context, by us */
+    unsigned long long life;   /* cuCtxGetId(); 0: unknown */
+    CUstream in, out, execute; /* owned; they do not wait for the default stream */
+    pthread_mutex_t lock;      /* guards what follows */
+    struct {
+        const struct cuda_device *target; /* copies to its memory are prepared */
+        bool enabled_here;                /* peer access, to be disabled by us */
+    } peers[TOPOLOGY_MAX_NODES];
+    size_t n_peers;
+};
+
+struct cuda_kernel {
+    CUfunction function; /* or a CUkernel */
+    unsigned grid[3], block[3], shared_bytes;
+    void **parameters; /* owned, with the bytes that they point to */
+};
+
+/* A stay of the calling thread in the device's context. */
+struct cuda_visit {
+    struct cuda_device *device;
+    bool pushed;
+};
+
+/* 0: the context is current to this thread until the end of the visit. */
+CUresult cuda_visit_begin(struct cuda_device *device, struct cuda_visit *ret_visit);
+/* Makes current what was current before. */
+void cuda_visit_end(const struct cuda_visit *visit);
+
+/* struct batch_api */
+const char *cuda_kernel_new(void *device, const struct baton_kernel *given, void **ret_kernel);
+void cuda_kernel_free(void *device, void *kernel);
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * Where the stubs of libbaton-cuda.so go with calls that do not simply pass, in libbaton-layer.so:
+ *   - stub_drain: waits until nothing is held back, then goes to the genuine library's function;
+ *   - stub_gate: hands the index and the arguments to front_call().
+ * System V calling convention of x86-64: six arguments in registers, the others on the stack.
+ */
+#include "cuda/ask.h"
+
+    .text
+
+    ask     stub_drain front_drain
+
+/* eax: the index. CUresult front_call(index, registers, stack). */
+    .globl  stub_gate
+    .hidden stub_gate
+    .type   stub_gate, @function
+    .p2align 4
+stub_gate:
+    .cfi_startproc
+    endbr64
+    pushq   %rbp
+    .cfi_def_cfa_offset 16
+    .cfi_offset %rbp, -16
+    movq    %rsp, %rbp
+    .cfi_def_cfa_register %rbp
+    subq    $48, %rsp
+    movq    %rdi, (%rsp)
+    movq    %rsi, 8(%rsp)
+    movq    %rdx, 16(%rsp)
+    movq    %rcx, 24(%rsp)
+    movq    %r8, 32(%rsp)
+    movq    %r9, 40(%rsp)
+    movl    %eax, %edi
+    movq    %rsp, %rsi
+    leaq    16(%rbp), %rdx
+    call    front_call
+    leave
+    .cfi_def_cfa %rsp, 8
+    ret
+    .cfi_endproc
+    .size   stub_gate, . - stub_gate
+
+    .section .note.GNU-stack, "", @progbits

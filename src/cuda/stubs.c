@@ -1,0 +1,60 @@
+/* libbaton-cuda.so: the first call of any stub loads libbaton-layer.so (stubs.h). */
+#include "cuda/stubs.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cuda/entries.h"
+#include "version.h"
+
+extern char stub_begin[];
+extern void *_Atomic stub_targets[ENTRY_N];
+void *stub_resolve(unsigned index); /* for stubs.S */
+
+static pthread_once_t begun = PTHREAD_ONCE_INIT;
+static stubs_resolve resolve; /* of the layer; NULL: it cannot be loaded */
+
+static void *open_layer(void)
+{
+    char path[PATH_MAX] = "";
+    const char *slash;
+    Dl_info about;
+
+    if (!dladdr(stub_begin, &about) || !about.dli_fname)
+        return NULL;
+    slash = strrchr(about.dli_fname, '/');
+    if (snprintf(path, sizeof path, "%.*s" STUBS_LAYER, slash ? (int)(slash + 1 - about.dli_fname) : 0,
+                 about.dli_fname) >= (int)sizeof path)
+        return NULL;
+    return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+static void begin(void)
+{
+    static const struct stubs stubs = {BATON_VERSION, ENTRY_N, stub_begin, stub_targets};
+    stubs_resolve (*hand_over)(const struct stubs *) = NULL;
+    void *layer = open_layer();
+
+    if (layer)
+        *(void **)&hand_over = dlsym(layer, STUBS_SYMBOL);
+    resolve = hand_over ? hand_over(&stubs) : NULL;
+    if (!resolve)
+        (void)fprintf(stderr, "baton: no " STUBS_LAYER " of version " BATON_VERSION
+                              " beside libbaton-cuda.so; CUDA calls fail\n");
+}
+
+static CUresult no_layer(void)
+{
+    return CUDA_ERROR_NO_DEVICE;
+}
+
+void *stub_resolve(unsigned index)
+{
+    CUresult (*failing)(void) = no_layer;
+
+    pthread_once(&begun, begin);
+    return resolve ? resolve(index) : *(void **)&failing;
+}

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# tools/check-names finds what is planted: two files of one name, a tag that is defined twice; and
+# it passes the same tree without them.
+set -uo pipefail
+check=$BATON_SOURCE/tools/check-names
+root=$(mktemp -d) || exit 1
+trap 'rm -rf "$root"' EXIT
+passed=0
+failed=0
+
+clean_tree() {
+    rm -rf "${root:?}"/*
+    mkdir -p "$root"/{src/{a,b,cli/plan},include/baton}
+    printf 'struct x {\n    int a;\n};\nenum kind { A };\n' >"$root/src/a/x.h"
+    printf 'struct x;\nstruct y {\n    struct x *next;\n};\nstatic struct x *find(enum kind kind);\n' \
+        >"$root/src/b/y.c"
+    touch "$root"/src/{a,b}/main.c "$root"/src/{a,cli,cli/plan}/plan.c "$root/include/baton/x.h"
+}
+
+# expects NAME PATTERN: the check fails with a line that matches; '' as pattern: it passes.
+expects() {
+    local output code=0
+    output=$("$check" "$root" 2>&1) || code=$?
+    if [ -z "$2" ]; then
+        [ "$code" -eq 0 ] && [ -z "$output" ]
+    else
+        [ "$code" -ne 0 ] && grep -qE "$2" <<<"$output"
+    fi && passed=$((passed + 1)) && return
+    failed=$((failed + 1))
+    printf 'FAILED: %s (exit status %d)\n%s\n' "$1" "$code" "$output"
+}
+
+clean_tree
+expects 'uses, main files, sub-commands and public headers are no second definitions' ''
+
+clean_tree
+touch "$root/src/b/x.h"
+expects 'two files of one name' 'src/b/x.h: src/a/x.h has the same name'
+
+clean_tree
+echo 'struct x {' >>"$root/src/b/y.c"
+expects 'a struct that is defined twice' 'src/b/y.c:6: struct x is defined in src/a/x.h:1, too'
+
+clean_tree
+echo 'enum kind { B };' >"$root/include/baton/y.h"
+expects 'an enum that is defined twice' 'src/a/x.h:4: enum kind is defined in include/baton/y.h:1, too'
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
