@@ -60,6 +60,9 @@ void *front_address(unsigned index);
 /* The stub of a name that no table knows, whose function in the driver is at the address. */
 void *front_spare(int index, void *address);
 
+/* The entry's treatment has changed: its stub goes elsewhere from now on. */
+void front_look_again(unsigned index);
+
 /* From now on whole and direct: a name was called that no table knows. */
 void front_become_whole(const char *name);
 
