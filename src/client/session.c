@@ -249,6 +249,16 @@ void session_close(struct session *session)
 
 /* ---- queries and requests ---- */
 
+bool session_follows(struct session *session)
+{
+    bool follows;
+
+    pthread_mutex_lock(&session->lock);
+    follows = session->protocol.state == PROTOCOL_ONLINE && (session->protocol.flags & WELCOME_FOLLOWS);
+    pthread_mutex_unlock(&session->lock);
+    return follows;
+}
+
 uint32_t session_generation(const struct session *session)
 {
     return session->protocol.generation;

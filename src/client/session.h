@@ -120,6 +120,9 @@ static inline bool session_online(const struct session *session)
     return !session_forked(session) && atomic_load(&session_view(session)->online);
 }
 
+/* May a job get another GPU than the one before, with its state (WELCOME_FOLLOWS)? */
+bool session_follows(struct session *session);
+
 /* The daemon's generation; 0 before the first welcome. */
 uint32_t session_generation(const struct session *session);
 

@@ -33,6 +33,7 @@ enum cuda_direction { COPY_IN, COPY_OUT, COPY_WITHIN };
 
 struct command_launch {
     struct function_record *function; /* a reference on the heap; NULL: not known */
+    void *piece;                      /* the sibling's handle where it runs; NULL: it runs whole */
     uint32_t grid[3], block[3], shared;
     bool whole;    /* cooperative, or with attributes: never cut */
     void **params; /* one pointer for each parameter, or NULL */
@@ -58,6 +59,9 @@ struct cuda_command {
     struct command base; /* the first member */
     enum command_kind kind;
     struct stream_record *stream; /* a reference on the heap */
+    /* where the driver is given it: `stream`, or one of ours on another GPU (migrate/) */
+    struct stream_record *on;
+    bool inside; /* migrate_enter() */
     struct call call;
     bool captured;       /* the stream is captured: the call passes untouched */
     bool synchronise;    /* an asynchronous call in place of one that waits for its work */

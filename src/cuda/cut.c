@@ -134,8 +134,8 @@ static CUresult launch_range(struct cuda_command *command, struct launch_cut *cu
     cut->piece.first = (uint32_t)begin;
     if (cut->buffer)
         memcpy((char *)cut->buffer + launch->function->piece_offset, &cut->piece, sizeof cut->piece);
-    return genuine.cuLaunchKernel(launch->function->piece, (unsigned)(limit - begin), 1, 1, launch->block[0],
-                                  launch->block[1], launch->block[2], launch->shared, command->stream->handle,
+    return genuine.cuLaunchKernel(launch->piece, (unsigned)(limit - begin), 1, 1, launch->block[0],
+                                  launch->block[1], launch->block[2], launch->shared, command->on->handle,
                                   cut->params, cut->buffer ? extra : NULL);
 }
 
@@ -144,7 +144,7 @@ static CUresult launch_range(struct cuda_command *command, struct launch_cut *cu
 static CUresult copy_range(struct cuda_command *command, uint64_t begin, uint64_t limit)
 {
     const struct command_copy *copy = &command->u.copy;
-    CUstream stream = command->stream->handle;
+    CUstream stream = command->on->handle;
     size_t size = (size_t)(limit - begin);
 
     if (copy->direction == COPY_IN)
@@ -200,7 +200,7 @@ static CUresult rows_range(struct cuda_command *command, uint64_t begin, uint64_
             copy.srcHost = (const void *)from;
             copy.dstDevice = to;
         }
-        code = genuine.cuMemcpy2DAsync_v2(&copy, command->stream->handle);
+        code = genuine.cuMemcpy2DAsync_v2(&copy, command->on->handle);
         begin += n;
     }
     return code;

@@ -108,6 +108,11 @@ const struct entry *entry_at(unsigned index)
     return &table.entries[index];
 }
 
+struct entry *entry_change(unsigned index)
+{
+    return &table.entries[index];
+}
+
 int entry_find(const char *symbol)
 {
     for (int i = 0; i < ENTRY_KNOWN; i++)

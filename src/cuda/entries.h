@@ -59,12 +59,19 @@ struct entry {
     entry_handler handler; /* of TREATMENT_ROUTE */
     unsigned arguments;    /* of TREATMENT_ROUTE */
     int stream;            /* the argument that names the stream, or NO_STREAM */
+    /*
+     * of a program that follows its jobs (migrate/): passes or drains, but comes by
+     * migrate_before() first; routed: also when the process ends
+     */
+    bool hooked;
 };
 
 /* Fills the table; once, before any other function here. */
 void entries_init(void);
 
 const struct entry *entry_at(unsigned index);
+/* For hooks of programs that follow their jobs (migrate/). */
+struct entry *entry_change(unsigned index);
 
 /* The index of an exported symbol; ENTRY_NONE: no such symbol. */
 int entry_find(const char *symbol);

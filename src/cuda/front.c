@@ -10,6 +10,7 @@
 #include "cuda/function.h"
 #include "cuda/genuine.h"
 #include "cuda/issue.h"
+#include "cuda/migrate/migrate.h"
 #include "cuda/objects.h"
 #include "cuda/stubs.h"
 #include "engine/runtime.h"
@@ -78,6 +79,7 @@ void front_become_whole(const char *name)
 {
     struct session *session;
 
+    (void)migrate_stay_home(name);
     atomic_fetch_add(&cuda_front.n_unknown, 1);
     if (atomic_exchange(&cuda_front.whole, true))
         return;
@@ -113,10 +115,15 @@ static void *resolve(unsigned index)
     target = front_genuine(index);
     if (!target || treatment == TREATMENT_ROUTE)
         target = stub_gate;
-    else if (treatment != TREATMENT_PASS)
+    else if (treatment != TREATMENT_PASS || entry_at(index)->hooked)
         target = stub_drain;
     atomic_store_explicit(&stubs->targets[index], target, memory_order_release);
     return target;
+}
+
+void front_look_again(unsigned index)
+{
+    (void)resolve(index);
 }
 
 #pragma GCC visibility push(default)
@@ -132,14 +139,19 @@ stubs_resolve baton_cuda_begin(const struct stubs *given)
 void *front_drain(unsigned index)
 {
     const struct entry *entry = entry_at(index);
+    void *function = front_genuine(index);
 
-    if (!runtime_off()) {
-        if (entry->treatment == TREATMENT_UNKNOWN)
-            front_become_whole(entry->symbol);
+    if (runtime_off())
+        return function;
+    if (entry->hooked)
+        function = migrate_before(index, function);
+    if (entry->treatment == TREATMENT_UNKNOWN)
+        front_become_whole(entry->symbol);
+    if (entry->treatment != TREATMENT_PASS) {
         objects_drain();
         objects_close_marks();
     }
-    return front_genuine(index);
+    return function;
 }
 
 CUresult front_call(unsigned index, const uint64_t registers[6], const uint64_t *stack)
@@ -150,7 +162,7 @@ CUresult front_call(unsigned index, const uint64_t registers[6], const uint64_t 
         return no_driver();
     for (unsigned i = 0; i < call.entry->arguments; i++)
         call.args[i] = i < 6 ? registers[i] : stack[i - 6];
-    if (runtime_off())
+    if (runtime_off() && !(call.entry->hooked && migrate_serves()))
         return call_invoke(&call);
     return stream_is_doomed(&call) ? CUDA_ERROR_INVALID_HANDLE : call.entry->handler(&call);
 }

@@ -13,17 +13,22 @@
 #include <stdbool.h>
 
 #include "cuda_abi/driver_calls.h"
+#include "cuda_abi/memory_calls.h"
 
 #define GENUINE_VARIABLE "BATON_CUDA_LIBRARY"
 #define GENUINE_NAME     "libcuda.so.1"
 
 /* The driver's functions that the front itself calls. One that a driver lacks is NULL. */
 #define GENUINE_FUNCTIONS(F)                                                                                 \
+    F(cuCtxCreate_v2)                                                                                        \
     F(cuCtxGetCurrent)                                                                                       \
     F(cuCtxGetDevice)                                                                                        \
     F(cuCtxPopCurrent_v2)                                                                                    \
     F(cuCtxPushCurrent_v2)                                                                                   \
+    F(cuCtxSynchronize)                                                                                      \
+    F(cuDeviceCanAccessPeer)                                                                                 \
     F(cuDeviceGetAttribute)                                                                                  \
+    F(cuDeviceGetCount)                                                                                      \
     F(cuDeviceGetName)                                                                                       \
     F(cuDeviceGetPCIBusId)                                                                                   \
     F(cuDevicePrimaryCtxGetState)                                                                            \
@@ -39,18 +44,31 @@
     F(cuFuncGetModule)                                                                                       \
     F(cuFuncGetName)                                                                                         \
     F(cuFuncGetParamInfo)                                                                                    \
+    F(cuFuncSetAttribute)                                                                                    \
     F(cuGraphExecGetFlags)                                                                                   \
     F(cuKernelGetAttribute)                                                                                  \
     F(cuKernelGetName)                                                                                       \
     F(cuKernelGetParamInfo)                                                                                  \
     F(cuLaunchKernel)                                                                                        \
     F(cuLibraryGetKernel)                                                                                    \
+    F(cuMemAddressFree)                                                                                      \
+    F(cuMemAddressReserve)                                                                                   \
+    F(cuMemCreate)                                                                                           \
+    F(cuMemFree_v2)                                                                                          \
     F(cuMemGetAddressRange_v2)                                                                               \
+    F(cuMemGetAllocationGranularity)                                                                         \
+    F(cuMemMap)                                                                                              \
+    F(cuMemRelease)                                                                                          \
+    F(cuMemSetAccess)                                                                                        \
+    F(cuMemUnmap)                                                                                            \
     F(cuMemcpy2DAsync_v2)                                                                                    \
     F(cuMemcpyDtoDAsync_v2)                                                                                  \
     F(cuMemcpyDtoHAsync_v2)                                                                                  \
     F(cuMemcpyHtoDAsync_v2)                                                                                  \
+    F(cuMemcpyPeerAsync)                                                                                     \
     F(cuModuleGetFunction)                                                                                   \
+    F(cuModuleLoadData)                                                                                      \
+    F(cuModuleUnload)                                                                                        \
     F(cuPointerGetAttribute)                                                                                 \
     F(cuStreamAddCallback)                                                                                   \
     F(cuStreamCreate)                                                                                        \

@@ -12,6 +12,7 @@
 #include "cuda/function.h"
 #include "cuda/genuine.h"
 #include "cuda/mark.h"
+#include "cuda/migrate/migrate.h"
 #include "engine/meter.h"
 #include "engine/policy.h"
 #include "engine/runtime.h"
@@ -190,13 +191,15 @@ static int issue(struct piece_pipe *pipe, struct command *base, struct mark **re
     struct context_visit visit;
     bool cut;
 
-    context_visit_begin(context, &visit);
-    mark_close(command->stream); /* the times of what was issued directly are not this command's */
+    context_visit_begin(command->on->context, &visit);
+    mark_close(command->on); /* the times of what was issued directly are not this command's */
     command->result = call_driver(pipe, command, &cut);
     if (command->fence)
         mark_fence_arm(command->fence, command->stream);
     if (command->result == CUDA_SUCCESS && base->leased && !cut)
-        *ret_mark = mark_record(command->stream, issued_at);
+        *ret_mark = mark_record(command->on, issued_at);
+    if (migrate_is_away(command))
+        command->result = migrate_await(command, command->result);
     context_visit_end(&visit);
     if (command->result != CUDA_SUCCESS && !command->reported)
         atomic_store(&context->late, (int)command->result);
@@ -213,7 +216,7 @@ static int issue_range(struct command *base, struct piece_cut *cut, uint64_t beg
     if (code != CUDA_SUCCESS)
         return -(int)code;
     *ret_end = limit;
-    *ret_mark = mark_record(command->stream, issued_at);
+    *ret_mark = mark_record(command->on, issued_at);
     return *ret_mark ? 0 : -(int)CUDA_ERROR_OUT_OF_MEMORY;
 }
 
@@ -311,6 +314,9 @@ const struct driver_ops issue_ops = {
     .describe = describe,
     .meter_keep = meter_keep,
     .meter_drop = meter_drop,
+    .job_ending = migrate_job_ending,
+    .job_over = migrate_job_over,
+    .stop_issuers = migrate_stop,
     .host_clock = true,
     .exit_patience = EXIT_PATIENCE_NS,
 };

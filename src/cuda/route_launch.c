@@ -4,6 +4,7 @@
 #include "cuda/front.h"
 #include "cuda/function.h"
 #include "cuda/genuine.h"
+#include "cuda/migrate/migrate.h"
 #include "cuda/submit.h"
 
 /*
@@ -48,6 +49,7 @@ static CUresult launch(struct call *call, bool whole)
     }
     about->shared = (uint32_t)call->args[7];
     about->function = function;
+    about->piece = function ? function->piece : NULL;
     about->whole = whole;
     about->params = (void **)call->args[9];
     if (call->entry->arguments < 11)
@@ -86,10 +88,14 @@ CUresult route_launch_ex(struct call *call)
     struct cuda_command draft;
     CUlaunchConfig named;
     struct call same;
+    CUresult code;
 
     if (!config)
         return call_invoke(call);
     if (config->numAttrs) {
+        code = migrate_stay_home("a launch with attributes");
+        if (code != CUDA_SUCCESS)
+            return code;
         stream = stream_find(config->hStream, per_thread);
         if (!stream)
             return call_invoke(call);

@@ -6,6 +6,7 @@
 #include "cuda/front.h"
 #include "cuda/function.h"
 #include "cuda/genuine.h"
+#include "cuda/migrate/code.h"
 #include "cuda/objects.h"
 
 #define IMAGE_LIMIT ((size_t)1 << 30)
@@ -34,8 +35,11 @@ static CUresult load(struct call *call, const struct call *data, const void *ima
         code = call_invoke(call);
         if (code == CUDA_SUCCESS)
             module_refused(module);
+        text = NULL;
     }
     front_stop_first();
+    if (code == CUDA_SUCCESS && migrate_on())
+        code_loaded(call, image, text, device);
     if (code == CUDA_SUCCESS && module)
         module_loaded(module, *(void **)call->args[0], owner);
     else
@@ -99,6 +103,8 @@ CUresult route_module_unload(struct call *call)
     code = call_invoke(call);
     if (code == CUDA_SUCCESS)
         module_forget((void *)call->args[0]);
+    if (code == CUDA_SUCCESS && migrate_on())
+        code_unloaded((void *)call->args[0]);
     return code;
 }
 
@@ -162,6 +168,8 @@ CUresult route_kernel_get_function(struct call *call)
 
     if (code == CUDA_SUCCESS)
         function_of_kernel(*(void **)call->args[0], (void *)call->args[1]);
+    if (code == CUDA_SUCCESS && migrate_on())
+        code_same(*(void **)call->args[0], (void *)call->args[1]);
     return code;
 }
 
@@ -252,6 +260,8 @@ static CUresult set(struct call *call, int handle, int attribute)
         same.args[handle] = (uint64_t)function->piece;
         if (function->piece)
             (void)call_invoke(&same);
+        if (migrate_on() && handle == 0)
+            code_set(call, function);
     }
     function_drop(function);
     return code;

@@ -2,6 +2,7 @@
 #include "cuda/front.h"
 #include "cuda/genuine.h"
 #include "cuda/mark.h"
+#include "cuda/migrate/migrate.h"
 #include "cuda/objects.h"
 #include "cuda/submit.h"
 #include "engine/graph.h"
@@ -151,7 +152,17 @@ CUresult route_context_synchronize(struct call *call)
     return wait_in_driver(call, context, NULL);
 }
 
-/* --- ends --- */
+/* --- beginnings and ends --- */
+
+/* The first argument is where the context goes, whatever the version. */
+CUresult route_context_make(struct call *call)
+{
+    CUresult code = call_invoke(call);
+
+    if (code == CUDA_SUCCESS)
+        migrate_context_made(*(CUcontext *)call->args[0]);
+    return code;
+}
 
 CUresult route_context_end(struct call *call)
 {
@@ -159,8 +170,10 @@ CUresult route_context_end(struct call *call)
 
     objects_drain();
     code = call_invoke(call);
-    if (code == CUDA_SUCCESS && call->args[0])
+    if (code == CUDA_SUCCESS && call->args[0]) {
         context_forget((CUcontext)call->args[0]);
+        migrate_context_ended((CUcontext)call->args[0]);
+    }
     return code;
 }
 
@@ -192,7 +205,9 @@ CUresult route_primary_end(struct call *call)
     objects_drain();
     context = primary_of(device);
     code = call_invoke(call);
-    if (context && !primary_is_active(device))
+    if (context && !primary_is_active(device)) {
         context_forget(context);
+        migrate_context_ended(context);
+    }
     return code;
 }

@@ -8,6 +8,7 @@
 #include "cuda/genuine.h"
 #include "cuda/issue.h"
 #include "cuda/mark.h"
+#include "cuda/migrate/migrate.h"
 #include "cuda/validate.h"
 #include "engine/direct.h"
 #include "engine/flight.h"
@@ -20,8 +21,11 @@
 
 void submit_draft(struct cuda_command *ret_draft, const struct call *call, struct stream_record *stream)
 {
-    *ret_draft = (struct cuda_command){
-        .base = {.queue = &stream->queue}, .kind = COMMAND_CALL, .stream = stream, .call = *call};
+    *ret_draft = (struct cuda_command){.base = {.queue = &stream->queue},
+                                       .kind = COMMAND_CALL,
+                                       .stream = stream,
+                                       .on = stream,
+                                       .call = *call};
     ret_draft->captured = stream_captures(stream);
     if (!ret_draft->captured)
         stream_name(stream, &ret_draft->call);
@@ -112,11 +116,33 @@ static CUresult call_now(struct cuda_command *draft)
     return code;
 }
 
+/* On another GPU: the call returns when its work is over there. */
+static CUresult call_away(struct cuda_command *draft)
+{
+    baton_nsec begin_at = clock_now();
+    struct context_visit visit;
+    CUresult code;
+
+    context_visit_begin(draft->on->context, &visit);
+    code = migrate_await(draft, issue_call(draft));
+    context_visit_end(&visit);
+    if (code != CUDA_SUCCESS) {
+        direct_leave(&draft->base);
+        return code;
+    }
+    count(draft);
+    if (recorder_on())
+        recorder_copy(draft->base.engine, draft->base.bytes, begin_at, clock_now());
+    direct_over(&draft->base, begin_at, true);
+    return code;
+}
+
 /* A call whose result is seen has waited for what it enqueued. */
-static CUresult returned(const struct cuda_command *draft, bool blocking, CUresult code)
+static CUresult returned(struct cuda_command *draft, bool blocking, CUresult code)
 {
     CUresult late = CUDA_SUCCESS;
 
+    migrate_leave(draft);
     if (!blocking)
         return code;
     inferred_job_waited();
@@ -132,7 +158,7 @@ CUresult submit_at_once(struct cuda_command *draft, bool blocking)
         command_resolve(&draft->base);
     draft->base.predicted = issue_predict(draft);
     (void)direct_enter(&draft->base, true);
-    return returned(draft, blocking, call_now(draft));
+    return returned(draft, blocking, migrate_is_away(draft) ? call_away(draft) : call_now(draft));
 }
 
 /* --- held back --- */
@@ -234,22 +260,39 @@ static bool enter_after_others(struct cuda_command *draft)
 
 static bool goes_direct(struct cuda_command *draft, bool blocking)
 {
-    return !runtime.queue_everything && stream_unhindered(draft->stream) && !issue_wants_cut(draft) &&
-           (direct_enter(&draft->base, blocking) || enter_after_others(draft));
+    return !runtime.queue_everything && !migrate_is_away(draft) && stream_unhindered(draft->stream) &&
+           !issue_wants_cut(draft) && (direct_enter(&draft->base, blocking) || enter_after_others(draft));
+}
+
+/* The job's GPU is known, and the command points to it. */
+static CUresult enter_job(struct cuda_command *draft)
+{
+    CUresult code = CUDA_SUCCESS;
+
+    inferred_job_begins();
+    if (migrate_on())
+        code = migrate_enter(draft);
+    command_resolve(&draft->base);
+    if (migrate_is_away(draft))
+        draft->base.runs_on = engine_device_for(&draft->on->context->device->base, draft->base.engine);
+    return code;
 }
 
 CUresult submit(struct cuda_command *draft, bool blocking, const struct submit_copied *copied)
 {
-    CUresult code;
+    CUresult code = CUDA_SUCCESS;
 
     if (draft->captured) {
         code = call_invoke(&draft->call);
     } else {
         if (draft->base.leased)
-            inferred_job_begins();
-        command_resolve(&draft->base);
+            code = enter_job(draft);
+        else
+            command_resolve(&draft->base);
         draft->base.predicted = issue_predict(draft);
-        if (front_is_whole() || draft->at_once)
+        if (code != CUDA_SUCCESS)
+            inferred_job_waited();
+        else if (front_is_whole() || draft->at_once)
             code = submit_at_once(draft, blocking);
         else if (goes_direct(draft, blocking))
             code = returned(draft, blocking, call_now(draft));
@@ -258,6 +301,7 @@ CUresult submit(struct cuda_command *draft, bool blocking, const struct submit_c
         else
             code = hold(draft, blocking, copied);
     }
+    migrate_leave(draft);
     stream_drop(draft->stream);
     return code;
 }
@@ -269,8 +313,10 @@ CUresult submit(struct cuda_command *draft, bool blocking, const struct submit_c
  */
 static bool submit_fence(struct stream_record *stream, struct mark *mark)
 {
-    struct cuda_command draft = {
-        .base = {.queue = &stream->queue, .next_at_end = true}, .kind = COMMAND_FENCE, .stream = stream};
+    struct cuda_command draft = {.base = {.queue = &stream->queue, .next_at_end = true},
+                                 .kind = COMMAND_FENCE,
+                                 .stream = stream,
+                                 .on = stream};
     struct cuda_command *command = submit_adopt(&draft, NULL);
 
     if (!command)

@@ -2,12 +2,15 @@
 
 #include "cuda/function.h"
 #include "cuda/genuine.h"
+#include "cuda/migrate/memory.h"
 
 bool validate_device_range(CUdeviceptr address, size_t size)
 {
     CUdeviceptr begin = 0;
     size_t length = 0;
 
+    if (migrate_on() && !memory_may_touch(address, size))
+        return false;
     return genuine.cuMemGetAddressRange_v2(&begin, &length, address) == CUDA_SUCCESS &&
            address - begin <= length && size <= length - (address - begin);
 }

@@ -47,6 +47,13 @@ static void make_printable(char *name)
     }
 }
 
+/* Does a job's state go to the GPU of its token, wherever that is? */
+static bool state_follows(const struct server *server)
+{
+    return server->profile->tokens && server->config.gpu_cluster > 1 &&
+           server->config.migration != MIGRATION_NONE;
+}
+
 static bool reports_jobs(const struct server *server, const struct peer *peer)
 {
     bool budgets = peer->hello.period && server->config.overrun != OVERRUN_OFF;
@@ -86,7 +93,8 @@ static int receive_hello(struct server *server, struct peer *peer, const struct 
     peer->reports_jobs = reports_jobs(server, peer);
     frame.welcome.flags = (peer->reports_jobs ? WELCOME_JOBS : 0) |
                           (server->profile->buses && server->config.buses ? WELCOME_BUS : 0) |
-                          (server->profile->tokens ? WELCOME_TOKENS : 0) | WELCOME_NOTICES;
+                          (server->profile->tokens ? WELCOME_TOKENS : 0) |
+                          (state_follows(server) ? WELCOME_FOLLOWS : 0) | WELCOME_NOTICES;
     peer_put(server, peer, &frame);
     admission_hello(server, peer);
     peer_plan(server, peer);

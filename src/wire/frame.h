@@ -25,10 +25,11 @@
 #define HELLO_NICE     32u /* the priority comes only from the nice value: no user chose it */
 #define HELLO_TOLD     64u /* PRIORITY and RESET from the daemon are understood */
 
-#define WELCOME_JOBS    1u /* report where jobs begin and end */
-#define WELCOME_BUS     2u /* a copy holds its device's bus, whatever its direction (docs/protocols.md Q4) */
-#define WELCOME_NOTICES 4u /* NOTICE is understood */
-#define WELCOME_TOKENS  8u /* PLACE is answered when the job's token is granted: wait for it */
+#define WELCOME_JOBS    1u  /* report where jobs begin and end */
+#define WELCOME_BUS     2u  /* a copy holds its device's bus, whatever its direction (docs/protocols.md Q4) */
+#define WELCOME_NOTICES 4u  /* NOTICE is understood */
+#define WELCOME_FOLLOWS 16u /* tokens of several GPUs, and state goes along (migration is not `none`) */
+#define WELCOME_TOKENS  8u  /* PLACE is answered when the job's token is granted: wait for it */
 
 #define JOB_ENDS     0u
 #define JOB_INFERRED 1u /* a job begins, by the program's first command */

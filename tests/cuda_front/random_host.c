@@ -6,7 +6,9 @@
  * possible result: what its operations give one after the other, computed here beside it by plain
  * loops.
  *
- *     random-host KERNELS.ptx FIRST_SEED PROGRAMS
+ *     random-host KERNELS.ptx FIRST_SEED PROGRAMS [follows]
+ *
+ * follows: without graphs and memory in stream order, which keep a program on one GPU.
  *
  * A program whose memory differs from its model is named by its seed; the exit status is 1 then.
  */
@@ -375,6 +377,17 @@ static void (*const operations[])(int lane) = {
     op_noise,
 };
 
+static bool follows; /* only operations that may run on any GPU */
+
+static void operate(void)
+{
+    void (*operation)(int) = operations[pick(sizeof operations / sizeof operations[0])];
+
+    if (follows && (operation == op_graph || operation == op_temporary))
+        operation = op_increment;
+    operation(pick(N_LANES));
+}
+
 /* --- programs --- */
 
 static void open_world(const char *kernels)
@@ -434,7 +447,7 @@ static bool run_program(uint64_t seed)
     MUST(cuCtxSynchronize());
     all_waited();
     for (int i = 0; i < OPERATIONS; i++)
-        operations[pick(sizeof operations / sizeof operations[0])](pick(N_LANES));
+        operate();
     use_by_host(HOST);
     MUST(cuCtxSynchronize());
     for (unsigned i = 0; i < world.n_graphs; i++)
@@ -446,10 +459,11 @@ int main(int argc, char **argv)
 {
     uint64_t first, n;
 
-    if (argc != 4) {
-        fprintf(stderr, "usage: random-host KERNELS.ptx FIRST_SEED PROGRAMS\n");
+    if (argc != 4 && (argc != 5 || strcmp(argv[4], "follows") != 0)) {
+        fprintf(stderr, "usage: random-host KERNELS.ptx FIRST_SEED PROGRAMS [follows]\n");
         return 2;
     }
+    follows = argc == 5;
     first = strtoull(argv[2], NULL, 10);
     n = strtoull(argv[3], NULL, 10);
     open_world(argv[1]);

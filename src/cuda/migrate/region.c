@@ -1,0 +1,130 @@
+/* Addresses, and the physical memory behind them. */
+#include <stdlib.h>
+
+#include "cuda/genuine.h"
+#include "cuda/migrate/memory.h"
+
+enum { ATTEMPTS = 3 }; /* to put back what was there */
+
+static CUmemAllocationProp about_memory(unsigned place)
+{
+    return (CUmemAllocationProp){
+        .type = 1, .location = {CU_MEM_LOCATION_TYPE_DEVICE, migrate.places[place].device->device}};
+}
+
+static CUresult give_access(CUdeviceptr address, size_t size, unsigned place)
+{
+    CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, migrate.places[place].device->device},
+                              CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+
+    return genuine.cuMemSetAccess(address, size, &access, 1);
+}
+
+/* Physical memory at addresses where nothing is; or nothing still. */
+static CUresult map(CUdeviceptr address, const struct region *region, unsigned place)
+{
+    CUresult code = genuine.cuMemMap(address, region->size, 0, region->rooms[place].physical, 0);
+
+    if (code != CUDA_SUCCESS)
+        return code;
+    code = give_access(address, region->size, place);
+    if (code != CUDA_SUCCESS && genuine.cuMemUnmap(address, region->size) != CUDA_SUCCESS)
+        (void)genuine.cuMemUnmap(address, region->size);
+    return code;
+}
+
+static CUresult make_physical(struct region *region, unsigned place)
+{
+    struct region_room *room = &region->rooms[place];
+    CUmemAllocationProp about = about_memory(place);
+    CUresult code = CUDA_SUCCESS;
+
+    if (!room->exists)
+        code = genuine.cuMemCreate(&room->physical, region->size, &about, 0);
+    room->exists = code == CUDA_SUCCESS;
+    return code;
+}
+
+CUresult region_room(struct region *region, unsigned place)
+{
+    struct region_room *room = &region->rooms[place];
+    CUresult code = make_physical(region, place);
+
+    if (code == CUDA_SUCCESS && !room->address) {
+        code = genuine.cuMemAddressReserve(&room->address, region->size, 0, 0, 0);
+        room->address = code == CUDA_SUCCESS ? room->address : 0;
+    }
+    if (code == CUDA_SUCCESS && !room->mapped) {
+        code = map(room->address, region, place);
+        room->mapped = code == CUDA_SUCCESS;
+    }
+    return code;
+}
+
+static void drop_room(struct region *region, unsigned place)
+{
+    struct region_room *room = &region->rooms[place];
+
+    if (room->mapped)
+        (void)genuine.cuMemUnmap(room->address, region->size);
+    if (room->address)
+        (void)genuine.cuMemAddressFree(room->address, region->size);
+    if (room->exists)
+        (void)genuine.cuMemRelease(room->physical);
+    *room = (struct region_room){0};
+}
+
+CUresult region_make(size_t size, unsigned place, struct region **ret_region)
+{
+    struct region *region = calloc(1, sizeof *region);
+    CUresult code;
+
+    if (!region)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    region->size = (size + own_memory.granularity - 1) / own_memory.granularity * own_memory.granularity;
+    code = region->size < size ? CUDA_ERROR_OUT_OF_MEMORY
+                               : genuine.cuMemAddressReserve(&region->address, region->size, 0, 0, 0);
+    if (code != CUDA_SUCCESS) {
+        free(region);
+        return code;
+    }
+    code = make_physical(region, place);
+    if (code == CUDA_SUCCESS)
+        code = map(region->address, region, place);
+    if (code != CUDA_SUCCESS) {
+        drop_room(region, place);
+        (void)genuine.cuMemAddressFree(region->address, region->size);
+        free(region);
+        return code;
+    }
+    list_append(&own_memory.regions, &region->link);
+    *ret_region = region;
+    return CUDA_SUCCESS;
+}
+
+void region_done(struct region *region)
+{
+    list_remove(&region->link);
+    (void)genuine.cuMemUnmap(region->address, region->size);
+    for (unsigned place = 0; place < PLACES; place++)
+        drop_room(region, place);
+    (void)genuine.cuMemAddressFree(region->address, region->size);
+    free(region);
+}
+
+CUresult region_switch(struct region *region, unsigned from, unsigned to)
+{
+    CUresult code = genuine.cuMemUnmap(region->address, region->size), back;
+
+    if (code != CUDA_SUCCESS)
+        return code;
+    code = map(region->address, region, to);
+    if (code == CUDA_SUCCESS)
+        return code;
+    back = map(region->address, region, from);
+    for (int i = 1; i < ATTEMPTS && back != CUDA_SUCCESS; i++)
+        back = map(region->address, region, from);
+    if (back != CUDA_SUCCESS)
+        follow_break(back); /* nothing is behind the addresses: as a device that is lost */
+    return code;
+}
