@@ -51,13 +51,6 @@ static const struct {
 #undef EXTRA
 };
 
-/* The table itself, and the lock of its spare places. */
-static struct {
-    struct entry entries[ENTRY_N];
-    pthread_mutex_t lock;
-    unsigned n_spare;
-} table = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
 /* Is the symbol this one, or a form of it for per-thread default streams? */
 static bool is_form_of(const char *symbol, const char *plain)
 {
@@ -90,7 +83,7 @@ static void fill(struct entry *entry)
 void entries_init(void)
 {
     for (unsigned i = 0; i < ENTRY_KNOWN; i++) {
-        struct entry *entry = &table.entries[i];
+        struct entry *entry = &cuda_front.names.entries[i];
 
         entry->symbol = names[i].symbol;
         entry->base = names[i].base;
@@ -100,17 +93,17 @@ void entries_init(void)
         fill(entry);
     }
     for (unsigned i = ENTRY_KNOWN; i < ENTRY_N; i++)
-        table.entries[i] = (struct entry){.treatment = TREATMENT_UNKNOWN, .stream = NO_STREAM};
+        cuda_front.names.entries[i] = (struct entry){.treatment = TREATMENT_UNKNOWN, .stream = NO_STREAM};
 }
 
 const struct entry *entry_at(unsigned index)
 {
-    return &table.entries[index];
+    return &cuda_front.names.entries[index];
 }
 
 struct entry *entry_change(unsigned index)
 {
-    return &table.entries[index];
+    return &cuda_front.names.entries[index];
 }
 
 int entry_find(const char *symbol)
@@ -135,24 +128,24 @@ static int find_spare(const char *name)
     struct entry *entry;
     char *copy;
 
-    for (unsigned i = 0; i < table.n_spare; i++)
-        if (strcmp(table.entries[ENTRY_KNOWN + i].symbol, name) == 0)
+    for (unsigned i = 0; i < cuda_front.names.n_spare; i++)
+        if (strcmp(cuda_front.names.entries[ENTRY_KNOWN + i].symbol, name) == 0)
             return (int)(ENTRY_KNOWN + i);
-    copy = table.n_spare < ENTRY_SPARE ? strdup(name) : NULL; /* for the life of the process */
+    copy = cuda_front.names.n_spare < ENTRY_SPARE ? strdup(name) : NULL; /* for the life of the process */
     if (!copy)
         return ENTRY_NONE;
-    entry = &table.entries[ENTRY_KNOWN + table.n_spare++];
+    entry = &cuda_front.names.entries[ENTRY_KNOWN + cuda_front.names.n_spare++];
     entry->symbol = entry->base = copy;
-    return (int)(entry - table.entries);
+    return (int)(entry - cuda_front.names.entries);
 }
 
 int entry_for_unknown(const char *name)
 {
     int index;
 
-    pthread_mutex_lock(&table.lock);
+    pthread_mutex_lock(&cuda_front.names.lock);
     index = find_spare(name);
-    pthread_mutex_unlock(&table.lock);
+    pthread_mutex_unlock(&cuda_front.names.lock);
     return index;
 }
 

@@ -9,6 +9,7 @@
 #ifndef CUDA_ENTRIES_H
 #define CUDA_ENTRIES_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -87,5 +88,12 @@ int entry_for_unknown(const char *name);
 
 /* Makes the driver's call with its arguments as they are. */
 CUresult call_invoke(const struct call *call);
+
+/* The table itself, and the lock of its spare places (cuda_front.names). */
+struct cuda_names {
+    struct entry entries[ENTRY_N];
+    pthread_mutex_t lock;
+    unsigned n_spare;
+};
 
 #endif

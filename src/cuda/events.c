@@ -19,17 +19,9 @@ struct recording {
     atomic_uint refs;
     CUevent event;           /* what a wait names: the program's, or `own` */
     CUevent own;             /* NULL: none */
-    bool held, superseded;   /* events.lock */
+    bool held, superseded;   /* cuda_front.events.lock */
     struct command *command; /* a reference while held */
 };
-
-static struct {
-    struct handle_table table;  /* the program's event -> its newest recording, a reference */
-    struct handle_table owners; /* ... -> the context that it was made in */
-    struct handle_table shared; /* events that another process may record -> themselves */
-    atomic_bool any_shared;
-    pthread_mutex_t lock;
-} events = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void keep(void *recording)
 {
@@ -38,9 +30,9 @@ static void keep(void *recording)
 
 void events_init(void)
 {
-    handle_table_init(&events.table, keep);
-    handle_table_init(&events.owners, NULL);
-    handle_table_init(&events.shared, NULL);
+    handle_table_init(&cuda_front.events.table, keep);
+    handle_table_init(&cuda_front.events.owners, NULL);
+    handle_table_init(&cuda_front.events.shared, NULL);
 }
 
 void recording_keep(struct recording *recording)
@@ -71,10 +63,10 @@ static struct recording *new_recording(CUevent event, bool held)
 
 void recording_held_by(struct recording *recording, struct command *command)
 {
-    pthread_mutex_lock(&events.lock);
+    pthread_mutex_lock(&cuda_front.events.lock);
     command_ref(command);
     recording->command = command;
-    pthread_mutex_unlock(&events.lock);
+    pthread_mutex_unlock(&cuda_front.events.lock);
 }
 
 /* With a reference; NULL: the driver has the record, or the recording is not in the graph yet. */
@@ -82,11 +74,11 @@ static struct command *held_command(struct recording *recording)
 {
     struct command *command;
 
-    pthread_mutex_lock(&events.lock);
+    pthread_mutex_lock(&cuda_front.events.lock);
     command = recording->held ? recording->command : NULL;
     if (command)
         command_ref(command);
-    pthread_mutex_unlock(&events.lock);
+    pthread_mutex_unlock(&cuda_front.events.lock);
     return command;
 }
 
@@ -122,7 +114,7 @@ static void move_to_own(struct recording *recording)
 /* The event's newest recording becomes this one; NULL: a record that the driver has. */
 static void replace(CUevent event, struct recording *recording)
 {
-    struct recording *old = handle_table_remove(&events.table, event);
+    struct recording *old = handle_table_remove(&cuda_front.events.table, event);
 
     if (old && old->held)
         old->superseded = true;
@@ -132,7 +124,7 @@ static void replace(CUevent event, struct recording *recording)
     if (!recording)
         return;
     recording_keep(recording);
-    if (!handle_table_put(&events.table, event, recording))
+    if (!handle_table_put(&cuda_front.events.table, event, recording))
         recording_drop(recording);
 }
 
@@ -158,13 +150,13 @@ CUresult recording_issue(struct recording *recording, const struct call *call)
     struct command *command;
     CUresult code;
 
-    pthread_mutex_lock(&events.lock);
+    pthread_mutex_lock(&cuda_front.events.lock);
     code = recording->superseded ? record_own(recording, (CUstream)call->args[call->entry->stream])
                                  : call_invoke(call);
     recording->held = false;
     command = recording->command;
     recording->command = NULL;
-    pthread_mutex_unlock(&events.lock);
+    pthread_mutex_unlock(&cuda_front.events.lock);
     if (command)
         command_unref(command);
     return code;
@@ -174,9 +166,9 @@ CUresult recording_issue_wait(struct recording *recording, const struct call *ca
 {
     CUresult code;
 
-    pthread_mutex_lock(&events.lock);
+    pthread_mutex_lock(&cuda_front.events.lock);
     code = genuine.cuStreamWaitEvent((CUstream)call->args[0], recording->event, (unsigned)call->args[2]);
-    pthread_mutex_unlock(&events.lock);
+    pthread_mutex_unlock(&cuda_front.events.lock);
     return code;
 }
 
@@ -186,10 +178,10 @@ static CUresult record_now(struct call *call, CUevent event)
 {
     CUresult code;
 
-    pthread_mutex_lock(&events.lock);
+    pthread_mutex_lock(&cuda_front.events.lock);
     replace(event, NULL);
     code = call_invoke(call);
-    pthread_mutex_unlock(&events.lock);
+    pthread_mutex_unlock(&cuda_front.events.lock);
     return code;
 }
 
@@ -207,9 +199,9 @@ static CUresult record_held(struct cuda_command *draft, CUevent event)
         return record_now(&draft->call, event);
     }
     recording_held_by(recording, &command->base);
-    pthread_mutex_lock(&events.lock);
+    pthread_mutex_lock(&cuda_front.events.lock);
     replace(event, recording);
-    pthread_mutex_unlock(&events.lock);
+    pthread_mutex_unlock(&cuda_front.events.lock);
     submit_to_graph(command);
     command_unref(&command->base);
     recording_drop(recording);
@@ -222,27 +214,27 @@ CUresult route_event_create(struct call *call)
     CUcontext owner = NULL;
 
     if (code == CUDA_SUCCESS && genuine.cuCtxGetCurrent(&owner) == CUDA_SUCCESS && owner)
-        (void)handle_table_put(&events.owners, *(CUevent *)call->args[0], owner);
+        (void)handle_table_put(&cuda_front.events.owners, *(CUevent *)call->args[0], owner);
     return code;
 }
 
 /* Is it an event that the driver will surely take? */
 static bool is_event(CUevent event)
 {
-    return event && handle_table_find(&events.owners, event);
+    return event && handle_table_find(&cuda_front.events.owners, event);
 }
 
 /* ... and record in a stream of this context? */
 static bool is_event_of(CUevent event, const struct context_record *context)
 {
-    return event && handle_table_find(&events.owners, event) == (void *)context->handle;
+    return event && handle_table_find(&cuda_front.events.owners, event) == (void *)context->handle;
 }
 
 /* Does another process have it? Then a record that is held back would look like none there. */
 static bool is_shared(CUevent event)
 {
-    return atomic_load_explicit(&events.any_shared, memory_order_relaxed) && event &&
-           handle_table_find(&events.shared, event);
+    return atomic_load_explicit(&cuda_front.events.any_shared, memory_order_relaxed) && event &&
+           handle_table_find(&cuda_front.events.shared, event);
 }
 
 CUresult route_event_record(struct call *call)
@@ -281,9 +273,9 @@ static CUresult wait_held(struct cuda_command *draft, struct recording *recordin
         recording = new_recording(event, false);
         if (!recording)
             return CUDA_ERROR_OUT_OF_MEMORY;
-        pthread_mutex_lock(&events.lock);
+        pthread_mutex_lock(&cuda_front.events.lock);
         replace(event, recording); /* so that a later record notices this wait */
-        pthread_mutex_unlock(&events.lock);
+        pthread_mutex_unlock(&cuda_front.events.lock);
     }
     draft->kind = COMMAND_WAIT_EVENT;
     draft->u.recording = recording;
@@ -302,9 +294,9 @@ static bool is_held(const struct recording *recording)
 
     if (!recording)
         return false;
-    pthread_mutex_lock(&events.lock);
+    pthread_mutex_lock(&cuda_front.events.lock);
     held = recording->held;
-    pthread_mutex_unlock(&events.lock);
+    pthread_mutex_unlock(&cuda_front.events.lock);
     return held;
 }
 
@@ -323,8 +315,8 @@ static void await_record(struct recording *recording)
 
 static void share(CUevent event)
 {
-    if (handle_table_put(&events.shared, event, event))
-        atomic_store(&events.any_shared, true);
+    if (handle_table_put(&cuda_front.events.shared, event, event))
+        atomic_store(&cuda_front.events.any_shared, true);
 }
 
 /* cuIpcGetEventHandle(handle, event) */
@@ -359,7 +351,7 @@ CUresult route_open_event(struct call *call)
 CUresult route_wait_event(struct call *call)
 {
     CUevent event = (CUevent)call->args[1];
-    struct recording *recording = event ? handle_table_find(&events.table, event) : NULL;
+    struct recording *recording = event ? handle_table_find(&cuda_front.events.table, event) : NULL;
     struct stream_record *stream = stream_of_call(call);
     struct cuda_command draft;
     CUresult code;
@@ -398,7 +390,7 @@ CUresult route_wait_event(struct call *call)
 CUresult route_event_query(struct call *call)
 {
     struct recording *recording =
-        call->args[0] ? handle_table_find(&events.table, (CUevent)call->args[0]) : NULL;
+        call->args[0] ? handle_table_find(&cuda_front.events.table, (CUevent)call->args[0]) : NULL;
     bool held = is_held(recording) || front_holds_graphs();
     CUresult code = held ? CUDA_ERROR_NOT_READY : call_invoke(call);
 
@@ -411,7 +403,7 @@ CUresult route_event_query(struct call *call)
 CUresult route_event_synchronize(struct call *call)
 {
     struct recording *recording =
-        call->args[0] ? handle_table_find(&events.table, (CUevent)call->args[0]) : NULL;
+        call->args[0] ? handle_table_find(&cuda_front.events.table, (CUevent)call->args[0]) : NULL;
     CUresult code;
 
     await_record(recording);
@@ -431,7 +423,7 @@ CUresult route_event_elapsed(struct call *call)
         objects_drain();
     for (int i = 1; i < 3; i++) {
         struct recording *recording =
-            call->args[i] ? handle_table_find(&events.table, (CUevent)call->args[i]) : NULL;
+            call->args[i] ? handle_table_find(&cuda_front.events.table, (CUevent)call->args[i]) : NULL;
 
         held = held || is_held(recording);
         recording_drop(recording);
@@ -443,13 +435,13 @@ CUresult route_event_destroy(struct call *call)
 {
     CUresult code;
 
-    pthread_mutex_lock(&events.lock);
+    pthread_mutex_lock(&cuda_front.events.lock);
     if (call->args[0]) {
         replace((CUevent)call->args[0], NULL);
-        (void)handle_table_remove(&events.owners, (void *)call->args[0]);
-        (void)handle_table_remove(&events.shared, (void *)call->args[0]);
+        (void)handle_table_remove(&cuda_front.events.owners, (void *)call->args[0]);
+        (void)handle_table_remove(&cuda_front.events.shared, (void *)call->args[0]);
     }
     code = call_invoke(call);
-    pthread_mutex_unlock(&events.lock);
+    pthread_mutex_unlock(&cuda_front.events.lock);
     return code;
 }

@@ -14,8 +14,12 @@
 #ifndef CUDA_EVENTS_H
 #define CUDA_EVENTS_H
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "cuda/entries.h"
 #include "engine/command.h"
+#include "engine/handle_table.h"
 
 struct recording;
 
@@ -32,5 +36,14 @@ void recording_wait(struct recording *recording, struct command *command);
 /* On the thread that drives the engine: the driver's calls. */
 CUresult recording_issue(struct recording *recording, const struct call *call);
 CUresult recording_issue_wait(struct recording *recording, const struct call *call);
+
+/* The front's events (cuda_front.events). */
+struct cuda_events {
+    struct handle_table table;  /* the program's event -> its newest recording, a reference */
+    struct handle_table owners; /* ... -> the context that it was made in */
+    struct handle_table shared; /* events that another process may record -> themselves */
+    atomic_bool any_shared;
+    pthread_mutex_t lock;
+};
 
 #endif

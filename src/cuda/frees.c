@@ -4,21 +4,17 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "cuda/front.h"
+
 struct held_free {
     struct held_free *next;
     CUdeviceptr address;
 };
 
-static struct {
-    pthread_mutex_t lock; /* guards the list; a leaf */
-    struct held_free *list;
-    atomic_uint n; /* of the list, readable without the lock */
-} frees = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
 /* Under the lock: the link that points at it, or at the end. */
 static struct held_free **find(CUdeviceptr address)
 {
-    struct held_free **at = &frees.list;
+    struct held_free **at = &cuda_front.frees.list;
 
     while (*at && (*at)->address != address)
         at = &(*at)->next;
@@ -30,15 +26,15 @@ bool frees_hold(CUdeviceptr address)
     struct held_free *fresh = malloc(sizeof *fresh);
     bool known;
 
-    pthread_mutex_lock(&frees.lock);
+    pthread_mutex_lock(&cuda_front.frees.lock);
     known = *find(address) != NULL;
     if (!known && fresh) { /* without memory a second free goes to the driver, which answers it later */
-        *fresh = (struct held_free){frees.list, address};
-        frees.list = fresh;
-        atomic_fetch_add(&frees.n, 1);
+        *fresh = (struct held_free){cuda_front.frees.list, address};
+        cuda_front.frees.list = fresh;
+        atomic_fetch_add(&cuda_front.frees.n, 1);
         fresh = NULL;
     }
-    pthread_mutex_unlock(&frees.lock);
+    pthread_mutex_unlock(&cuda_front.frees.lock);
     free(fresh);
     return !known;
 }
@@ -47,11 +43,11 @@ bool frees_held(CUdeviceptr address)
 {
     bool held;
 
-    if (atomic_load(&frees.n) == 0)
+    if (atomic_load(&cuda_front.frees.n) == 0)
         return false;
-    pthread_mutex_lock(&frees.lock);
+    pthread_mutex_lock(&cuda_front.frees.lock);
     held = *find(address) != NULL;
-    pthread_mutex_unlock(&frees.lock);
+    pthread_mutex_unlock(&cuda_front.frees.lock);
     return held;
 }
 
@@ -59,14 +55,14 @@ CUresult frees_issue(const struct call *call)
 {
     struct held_free **at, *done;
 
-    pthread_mutex_lock(&frees.lock);
+    pthread_mutex_lock(&cuda_front.frees.lock);
     at = find(call->args[0]);
     done = *at;
     if (done) {
         *at = done->next;
-        atomic_fetch_sub(&frees.n, 1);
+        atomic_fetch_sub(&cuda_front.frees.n, 1);
     }
-    pthread_mutex_unlock(&frees.lock);
+    pthread_mutex_unlock(&cuda_front.frees.lock);
     free(done);
     return call_invoke(call);
 }

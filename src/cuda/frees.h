@@ -5,6 +5,8 @@
 #ifndef CUDA_FREES_H
 #define CUDA_FREES_H
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "cuda/entries.h"
@@ -15,5 +17,12 @@ bool frees_held(CUdeviceptr address);
 
 /* The driver's call, in its turn. */
 CUresult frees_issue(const struct call *call);
+
+/* Frees that are held back (cuda_front.frees). */
+struct cuda_frees {
+    pthread_mutex_t lock; /* guards the list; a leaf */
+    struct held_free *list;
+    atomic_uint n; /* of the list, readable without the lock */
+};
 
 #endif

@@ -16,11 +16,14 @@
 #include "engine/runtime.h"
 #include "version.h"
 
-struct cuda_front cuda_front;
-
-static const struct stubs *stubs; /* written before the first call of a stub comes here */
-static pthread_once_t begun = PTHREAD_ONCE_INIT;
-static void *_Atomic genuine_at[ENTRY_N]; /* the driver's functions, as they are found */
+struct cuda_front cuda_front = {
+    .begun = PTHREAD_ONCE_INIT,
+    .names.lock = PTHREAD_MUTEX_INITIALIZER,
+    .objects.lock = PTHREAD_MUTEX_INITIALIZER,
+    .events.lock = PTHREAD_MUTEX_INITIALIZER,
+    .frees.lock = PTHREAD_MUTEX_INITIALIZER,
+    .links = {.lock = PTHREAD_MUTEX_INITIALIZER, .all = {&cuda_front.links.all, &cuda_front.links.all}},
+    .known.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* --- beginning and end --- */
 
@@ -39,7 +42,7 @@ static void say_gpus(void)
 static void begin(void)
 {
     entries_init();
-    if (!genuine_open(stubs->begin))
+    if (!genuine_open(cuda_front.stubs->begin))
         return;
     runtime_init(&issue_ops);
     objects_init();
@@ -54,25 +57,25 @@ static void begin(void)
 
 void *front_genuine(unsigned index)
 {
-    void *address = atomic_load_explicit(&genuine_at[index], memory_order_acquire);
+    void *address = atomic_load_explicit(&cuda_front.genuine_at[index], memory_order_acquire);
     const char *symbol = entry_at(index)->symbol;
 
     if (!address && symbol && index < ENTRY_KNOWN) {
         address = genuine_symbol(symbol);
-        atomic_store_explicit(&genuine_at[index], address, memory_order_release);
+        atomic_store_explicit(&cuda_front.genuine_at[index], address, memory_order_release);
     }
     return address;
 }
 
 void *front_address(unsigned index)
 {
-    return stubs->begin + (size_t)index * STUB_SIZE;
+    return cuda_front.stubs->begin + (size_t)index * STUB_SIZE;
 }
 
 void *front_spare(int index, void *address)
 {
-    atomic_store_explicit(&genuine_at[index], address, memory_order_release);
-    return stubs->begin + (size_t)index * STUB_SIZE;
+    atomic_store_explicit(&cuda_front.genuine_at[index], address, memory_order_release);
+    return cuda_front.stubs->begin + (size_t)index * STUB_SIZE;
 }
 
 void front_become_whole(const char *name)
@@ -110,14 +113,14 @@ static void *resolve(unsigned index)
     enum treatment treatment;
     void *target;
 
-    pthread_once(&begun, begin);
+    pthread_once(&cuda_front.begun, begin);
     treatment = entry_at(index)->treatment;
     target = front_genuine(index);
     if (!target || treatment == TREATMENT_ROUTE)
         target = stub_gate;
     else if (treatment != TREATMENT_PASS || entry_at(index)->hooked)
         target = stub_drain;
-    atomic_store_explicit(&stubs->targets[index], target, memory_order_release);
+    atomic_store_explicit(&cuda_front.stubs->targets[index], target, memory_order_release);
     return target;
 }
 
@@ -131,7 +134,7 @@ stubs_resolve baton_cuda_begin(const struct stubs *given)
 {
     if (given->n != ENTRY_N || strcmp(given->version, BATON_VERSION) != 0)
         return NULL;
-    stubs = given;
+    cuda_front.stubs = given;
     return resolve;
 }
 #pragma GCC visibility pop

@@ -21,10 +21,19 @@
 #ifndef CUDA_FRONT_H
 #define CUDA_FRONT_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
 #include "cuda/entries.h"
+#include "cuda/events.h"
+#include "cuda/frees.h"
+#include "cuda/function.h"
+#include "cuda/linking.h"
+#include "cuda/objects.h"
+
+/* The whole state of the front, apart from the driver's table (genuine.h) and migrate/. */
+struct stubs;
 
 struct cuda_front {
     atomic_bool ready;        /* the engine is initialised */
@@ -33,6 +42,16 @@ struct cuda_front {
     atomic_int n_held_graphs; /* graph launches that are held back: any event may be recorded by them */
     atomic_uint n_unknown;    /* calls of names that no table knows */
     atomic_bool said_no_cuda, said_gpus;
+    const struct stubs *stubs; /* written before the first call of a stub comes here */
+    pthread_once_t begun;
+    void *_Atomic genuine_at[ENTRY_N]; /* the driver's functions, as they are found */
+    pthread_key_t own_streams;         /* struct own_streams of a thread */
+    struct cuda_names names;
+    struct cuda_objects objects;
+    struct cuda_events events;
+    struct cuda_frees frees;
+    struct cuda_links links;
+    struct cuda_known known;
 };
 
 extern struct cuda_front cuda_front;

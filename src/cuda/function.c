@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/front.h"
 #include "cuda/genuine.h"
 #include "cuda/linking.h"
 #include "cuda_abi/fatbin.h"
@@ -22,14 +23,8 @@ struct module_record {
     void *handle;
     struct module_record *aliases, *next; /* of a library: its modules; lock */
     CUcontext context;                    /* that it ends with; NULL: a library */
-    struct list link;                     /* known.all; lock */
+    struct list link;                     /* cuda_front.known.all; lock */
 };
-
-static struct {
-    struct handle_table modules, functions;
-    pthread_mutex_t lock; /* guards lists of functions and modules */
-    struct list all;      /* module_record::link */
-} known = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void keep_record(void *record)
 {
@@ -38,16 +33,16 @@ static void keep_record(void *record)
 
 void functions_init(void)
 {
-    handle_table_init(&known.modules, NULL);
-    handle_table_init(&known.functions, keep_record);
-    list_init(&known.all);
+    handle_table_init(&cuda_front.known.modules, NULL);
+    handle_table_init(&cuda_front.known.functions, keep_record);
+    list_init(&cuda_front.known.all);
 }
 
 /* --- records of kernels --- */
 
 struct function_record *function_find(const void *handle)
 {
-    return handle ? handle_table_find(&known.functions, handle) : NULL;
+    return handle ? handle_table_find(&cuda_front.known.functions, handle) : NULL;
 }
 
 void function_keep(struct function_record *function)
@@ -169,27 +164,27 @@ static void read_cut(struct function_record *function, const struct module_recor
 
 static struct module_record *find_module(void *handle)
 {
-    struct module_record *module = handle_table_find(&known.modules, handle);
+    struct module_record *module = handle_table_find(&cuda_front.known.modules, handle);
 
     return module && module->library ? module->library : module;
 }
 
 static void add_function(struct function_record *function, struct module_record *module)
 {
-    if (!handle_table_put(&known.functions, function->handle, function)) {
+    if (!handle_table_put(&cuda_front.known.functions, function->handle, function)) {
         function_drop(function);
         return;
     }
-    pthread_mutex_lock(&known.lock);
+    pthread_mutex_lock(&cuda_front.known.lock);
     function->next = module->functions;
     module->functions = function;
-    pthread_mutex_unlock(&known.lock);
+    pthread_mutex_unlock(&cuda_front.known.lock);
 }
 
 void function_found(void *handle, bool is_kernel, void *module_handle, const char *name, CUdevice device)
 {
     struct function_record *function = function_find(handle);
-    struct module_record *module = handle_table_find(&known.modules, module_handle);
+    struct module_record *module = handle_table_find(&cuda_front.known.modules, module_handle);
 
     if (function || !module) {
         function_drop(function);
@@ -294,11 +289,11 @@ static bool add_module(struct module_record *module, void *handle, CUcontext con
 {
     module->handle = handle;
     module->context = context;
-    if (!handle_table_put(&known.modules, handle, module))
+    if (!handle_table_put(&cuda_front.known.modules, handle, module))
         return false;
-    pthread_mutex_lock(&known.lock);
-    list_append(&known.all, &module->link);
-    pthread_mutex_unlock(&known.lock);
+    pthread_mutex_lock(&cuda_front.known.lock);
+    list_append(&cuda_front.known.all, &module->link);
+    pthread_mutex_unlock(&cuda_front.known.lock);
     return true;
 }
 
@@ -322,43 +317,43 @@ static void forget_functions(struct module_record *module)
 {
     struct function_record *function;
 
-    pthread_mutex_lock(&known.lock);
+    pthread_mutex_lock(&cuda_front.known.lock);
     while ((function = module->functions)) {
         module->functions = function->next;
-        (void)handle_table_remove(&known.functions, function->handle);
+        (void)handle_table_remove(&cuda_front.known.functions, function->handle);
         function_drop(function);
     }
-    pthread_mutex_unlock(&known.lock);
+    pthread_mutex_unlock(&cuda_front.known.lock);
 }
 
 static void unlink_module(struct module_record *module)
 {
-    pthread_mutex_lock(&known.lock);
+    pthread_mutex_lock(&cuda_front.known.lock);
     list_remove(&module->link);
-    pthread_mutex_unlock(&known.lock);
+    pthread_mutex_unlock(&cuda_front.known.lock);
 }
 
 /* A library's module in one context goes, the library stays. */
 static void leave_library(struct module_record *module)
 {
-    pthread_mutex_lock(&known.lock);
+    pthread_mutex_lock(&cuda_front.known.lock);
     for (struct module_record **at = &module->library->aliases; *at; at = &(*at)->next)
         if (*at == module) {
             *at = module->next;
             break;
         }
-    pthread_mutex_unlock(&known.lock);
+    pthread_mutex_unlock(&cuda_front.known.lock);
 }
 
 void module_forget(void *handle)
 {
-    struct module_record *module = handle_table_remove(&known.modules, handle), *alias;
+    struct module_record *module = handle_table_remove(&cuda_front.known.modules, handle), *alias;
 
     if (!module)
         return;
     while ((alias = module->aliases)) { /* nothing of a library is used while it is unloaded */
         module->aliases = alias->next;
-        (void)handle_table_remove(&known.modules, alias->handle);
+        (void)handle_table_remove(&cuda_front.known.modules, alias->handle);
         forget_functions(alias);
         unlink_module(alias);
         free(alias);
@@ -376,15 +371,15 @@ void modules_forget_context(CUcontext context)
 
     do {
         handle = NULL;
-        pthread_mutex_lock(&known.lock);
-        list_for_each(at, &known.all)
+        pthread_mutex_lock(&cuda_front.known.lock);
+        list_for_each(at, &cuda_front.known.all)
         {
             struct module_record *module = list_entry(at, struct module_record, link);
 
             if (!handle && module->context == context)
                 handle = module->handle;
         }
-        pthread_mutex_unlock(&known.lock);
+        pthread_mutex_unlock(&cuda_front.known.lock);
         if (handle)
             module_forget(handle);
     } while (handle);
@@ -392,9 +387,9 @@ void modules_forget_context(CUcontext context)
 
 void module_alias(void *handle, void *library, CUcontext context)
 {
-    struct module_record *of = handle_table_find(&known.modules, library), *module;
+    struct module_record *of = handle_table_find(&cuda_front.known.modules, library), *module;
 
-    if (!of || handle_table_find(&known.modules, handle))
+    if (!of || handle_table_find(&cuda_front.known.modules, handle))
         return;
     module = calloc(1, sizeof *module);
     if (!module)
@@ -404,10 +399,10 @@ void module_alias(void *handle, void *library, CUcontext context)
         free(module);
         return;
     }
-    pthread_mutex_lock(&known.lock);
+    pthread_mutex_lock(&cuda_front.known.lock);
     module->next = of->aliases;
     of->aliases = module;
-    pthread_mutex_unlock(&known.lock);
+    pthread_mutex_unlock(&cuda_front.known.lock);
 }
 
 unsigned module_n_pieces(void *handle)

@@ -21,6 +21,7 @@
 #include "client/session.h"
 #include "cuda_abi/driver_abi.h"
 #include "cuda/objects.h"
+#include "engine/handle_table.h"
 #include "engine/meter.h"
 #include "ptx/cut/ptx_cut.h"
 
@@ -92,5 +93,12 @@ bool module_is_piece(void *handle, const char *name);
 
 /* Counts a launch that is not cut, and says why: once per kernel and reason. */
 void function_count_whole(struct function_record *function, enum session_counter counter);
+
+/* Modules and kernels (cuda_front.known). */
+struct cuda_known {
+    struct handle_table modules, functions;
+    pthread_mutex_t lock; /* guards lists of functions and modules */
+    struct list all;      /* module_record::link */
+};
 
 #endif

@@ -13,21 +13,16 @@
 #define INPUT_LIMIT ((size_t)1 << 30)
 
 struct link_record {
-    struct list link; /* links.all */
+    struct list link; /* cuda_front.links.all */
     CUlinkState state;
     const void *image;  /* NULL: not linked yet */
     struct ptx_cut cut; /* the entries of all texts so far */
 };
 
-static struct {
-    pthread_mutex_t lock; /* guards the list and its records; a leaf */
-    struct list all;
-} links = {.lock = PTHREAD_MUTEX_INITIALIZER, .all = {&links.all, &links.all}};
-
 /* Under the lock. */
 static struct link_record *find(CUlinkState state)
 {
-    list_for_each(at, &links.all)
+    list_for_each(at, &cuda_front.links.all)
     {
         struct link_record *record = list_entry(at, struct link_record, link);
 
@@ -67,15 +62,15 @@ static void remember(CUlinkState state, const struct ptx_cut *cut)
 {
     struct link_record *record;
 
-    pthread_mutex_lock(&links.lock);
+    pthread_mutex_lock(&cuda_front.links.lock);
     record = find(state);
     if (!record && (record = calloc(1, sizeof *record))) {
         record->state = state;
-        list_append(&links.all, &record->link);
+        list_append(&cuda_front.links.all, &record->link);
     }
     if (record)
         (void)append(&record->cut, cut);
-    pthread_mutex_unlock(&links.lock);
+    pthread_mutex_unlock(&cuda_front.links.lock);
 }
 
 /* Adds a text by `data`, rewritten if the driver takes it so; else as the call says. */
@@ -139,11 +134,11 @@ CUresult route_link_complete(struct call *call)
 
     if (code != CUDA_SUCCESS)
         return code;
-    pthread_mutex_lock(&links.lock);
+    pthread_mutex_lock(&cuda_front.links.lock);
     record = find((CUlinkState)call->args[0]);
     if (record)
         record->image = *(void **)call->args[1];
-    pthread_mutex_unlock(&links.lock);
+    pthread_mutex_unlock(&cuda_front.links.lock);
     return code;
 }
 
@@ -152,11 +147,11 @@ CUresult route_link_destroy(struct call *call)
 {
     struct link_record *record;
 
-    pthread_mutex_lock(&links.lock);
+    pthread_mutex_lock(&cuda_front.links.lock);
     record = find((CUlinkState)call->args[0]);
     if (record)
         list_remove(&record->link);
-    pthread_mutex_unlock(&links.lock);
+    pthread_mutex_unlock(&cuda_front.links.lock);
     if (record) {
         ptx_cut_done(&record->cut);
         free(record);
@@ -169,15 +164,15 @@ bool linking_find(const void *image, struct ptx_cut *ret_cut)
     struct ptx_cut cut = {.text = strdup(""), .detail = strdup("")};
     bool found = false;
 
-    pthread_mutex_lock(&links.lock);
-    list_for_each(at, &links.all)
+    pthread_mutex_lock(&cuda_front.links.lock);
+    list_for_each(at, &cuda_front.links.all)
     {
         const struct link_record *record = list_entry(at, struct link_record, link);
 
         if (record->image == image && image && cut.text && cut.detail)
             found = append(&cut, &record->cut);
     }
-    pthread_mutex_unlock(&links.lock);
+    pthread_mutex_unlock(&cuda_front.links.lock);
     if (found)
         *ret_cut = cut;
     else

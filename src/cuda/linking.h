@@ -6,8 +6,10 @@
 #ifndef CUDA_LINKING_H
 #define CUDA_LINKING_H
 
+#include <pthread.h>
 #include <stdbool.h>
 
+#include "base/list.h"
 #include "ptx/cut/ptx_cut.h"
 
 /*
@@ -15,5 +17,11 @@
  * NULL but is not to be loaded. False: the image is not one of a link with rewritten kernels.
  */
 bool linking_find(const void *image, struct ptx_cut *ret_cut);
+
+/* Links of the program (cuda_front.links). */
+struct cuda_links {
+    pthread_mutex_t lock; /* guards the list and its records; a leaf */
+    struct list all;
+};
 
 #endif

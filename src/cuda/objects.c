@@ -27,16 +27,6 @@ enum {
     ATTRIBUTE_SHARED_OPT_IN = 97,
 };
 
-/* All records; locks as in front.h. */
-static struct {
-    struct device_record *devices[DEVICE_MOST];
-    pthread_mutex_t lock; /* guards devices and the making of records; before a context's lock */
-    struct handle_table contexts, streams;
-    struct list all;       /* context_record::link; lock */
-    atomic_int doomed;     /* streams that only the driver still knows */
-    atomic_uint forgotten; /* contexts so far: records of threads that are older are void */
-} objects = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
 static void keep_stream(void *record)
 {
     stream_keep(record);
@@ -44,9 +34,9 @@ static void keep_stream(void *record)
 
 void objects_init(void)
 {
-    handle_table_init(&objects.contexts, NULL);
-    handle_table_init(&objects.streams, keep_stream);
-    list_init(&objects.all);
+    handle_table_init(&cuda_front.objects.contexts, NULL);
+    handle_table_init(&cuda_front.objects.streams, keep_stream);
+    list_init(&cuda_front.objects.all);
     own_streams_init();
 }
 
@@ -87,14 +77,14 @@ static bool is_cpu_device(const struct device_record *device)
            strncmp(name, CPU_DEVICE_NAME, sizeof CPU_DEVICE_NAME - 1) == 0;
 }
 
-/* Under objects.lock. */
+/* Under cuda_front.objects.lock. */
 static struct device_record *find_device(CUdevice device)
 {
     struct device_record *record;
 
     if (device < 0 || device >= DEVICE_MOST)
         return NULL;
-    record = objects.devices[device];
+    record = cuda_front.objects.devices[device];
     if (record)
         return record;
     record = calloc(1, sizeof *record);
@@ -106,7 +96,7 @@ static struct device_record *find_device(CUdevice device)
     engine_device_init(&record->base, &issue_ops, record->name, NULL);
     if (is_cpu_device(record))
         engine_device_on_cores(&record->base);
-    objects.devices[device] = record;
+    cuda_front.objects.devices[device] = record;
     return record;
 }
 
@@ -114,9 +104,9 @@ struct device_record *device_find(CUdevice device)
 {
     struct device_record *record;
 
-    pthread_mutex_lock(&objects.lock);
+    pthread_mutex_lock(&cuda_front.objects.lock);
     record = find_device(device);
-    pthread_mutex_unlock(&objects.lock);
+    pthread_mutex_unlock(&cuda_front.objects.lock);
     return record;
 }
 
@@ -133,7 +123,7 @@ static void init_stream(struct stream_record *stream, struct context_record *con
     command_queue_init(&stream->queue, &context->device->base, true);
 }
 
-/* Under objects.lock. */
+/* Under cuda_front.objects.lock. */
 static struct context_record *make_context(CUcontext handle)
 {
     struct context_record *context = calloc(1, sizeof *context);
@@ -154,27 +144,27 @@ static struct context_record *make_context(CUcontext handle)
     pthread_mutex_init(&context->marks_lock, NULL);
     list_init(&context->streams);
     list_init(&context->open_marks);
-    if (!context->device || !handle_table_put(&objects.contexts, handle, context)) {
+    if (!context->device || !handle_table_put(&cuda_front.objects.contexts, handle, context)) {
         free(context);
         return NULL;
     }
     init_stream(&context->legacy, context, CU_STREAM_LEGACY, LANE_LEGACY, true);
-    list_append(&objects.all, &context->link);
+    list_append(&cuda_front.objects.all, &context->link);
     front_stop_first();
     return context;
 }
 
 struct context_record *context_find(CUcontext handle)
 {
-    struct context_record *context = handle_table_find(&objects.contexts, handle);
+    struct context_record *context = handle_table_find(&cuda_front.objects.contexts, handle);
 
     if (context)
         return context;
-    pthread_mutex_lock(&objects.lock);
-    context = handle_table_find(&objects.contexts, handle);
+    pthread_mutex_lock(&cuda_front.objects.lock);
+    context = handle_table_find(&cuda_front.objects.contexts, handle);
     if (!context)
         context = make_context(handle);
-    pthread_mutex_unlock(&objects.lock);
+    pthread_mutex_unlock(&cuda_front.objects.lock);
     return context;
 }
 
@@ -199,7 +189,7 @@ struct context_record *context_current(void)
         struct context_record *record;
         unsigned forgotten;
     } last;
-    unsigned forgotten = atomic_load_explicit(&objects.forgotten, memory_order_acquire);
+    unsigned forgotten = atomic_load_explicit(&cuda_front.objects.forgotten, memory_order_acquire);
     CUcontext handle = NULL;
 
     if (genuine.cuCtxGetCurrent(&handle) != CUDA_SUCCESS || !handle)
@@ -261,10 +251,10 @@ struct stream_record *stream_new(struct context_record *context, CUstream handle
     return stream;
 }
 
-/* A handle that is new to us. Under objects.lock. */
+/* A handle that is new to us. Under cuda_front.objects.lock. */
 static struct stream_record *make_stream(CUstream handle, CUcontext owner)
 {
-    struct context_record *context = handle_table_find(&objects.contexts, owner);
+    struct context_record *context = handle_table_find(&cuda_front.objects.contexts, owner);
     struct stream_record *stream;
     unsigned flags = 0;
 
@@ -277,7 +267,7 @@ static struct stream_record *make_stream(CUstream handle, CUcontext owner)
         return NULL;
     stream_keep(stream); /* the caller's; the table has the first */
     stream->listed = true;
-    if (handle_table_put(&objects.streams, handle, stream))
+    if (handle_table_put(&cuda_front.objects.streams, handle, stream))
         return stream;
     stream_drop(stream);
     stream_drop(stream);
@@ -286,18 +276,18 @@ static struct stream_record *make_stream(CUstream handle, CUcontext owner)
 
 static struct stream_record *find_named(CUstream handle)
 {
-    struct stream_record *stream = handle_table_find(&objects.streams, handle);
+    struct stream_record *stream = handle_table_find(&cuda_front.objects.streams, handle);
     CUcontext owner = NULL;
 
     if (stream)
         return stream;
     if (!genuine.cuStreamGetCtx || genuine.cuStreamGetCtx(handle, &owner) != CUDA_SUCCESS)
         return NULL;
-    pthread_mutex_lock(&objects.lock);
-    stream = handle_table_find(&objects.streams, handle);
+    pthread_mutex_lock(&cuda_front.objects.lock);
+    stream = handle_table_find(&cuda_front.objects.streams, handle);
     if (!stream)
         stream = make_stream(handle, owner);
-    pthread_mutex_unlock(&objects.lock);
+    pthread_mutex_unlock(&cuda_front.objects.lock);
     return stream;
 }
 
@@ -334,7 +324,7 @@ bool stream_doom(struct stream_record *stream)
 {
     if (atomic_exchange(&stream->destroyed, true))
         return false;
-    atomic_fetch_add(&objects.doomed, 1);
+    atomic_fetch_add(&cuda_front.objects.doomed, 1);
     return true;
 }
 
@@ -344,10 +334,10 @@ bool stream_is_doomed(const struct call *call)
     struct stream_record *stream;
     bool doomed;
 
-    if (atomic_load_explicit(&objects.doomed, memory_order_relaxed) == 0 || argument == NO_STREAM ||
-        call->args[argument] <= (uint64_t)CU_STREAM_PER_THREAD)
+    if (atomic_load_explicit(&cuda_front.objects.doomed, memory_order_relaxed) == 0 ||
+        argument == NO_STREAM || call->args[argument] <= (uint64_t)CU_STREAM_PER_THREAD)
         return false;
-    stream = handle_table_find(&objects.streams, (void *)call->args[argument]);
+    stream = handle_table_find(&cuda_front.objects.streams, (void *)call->args[argument]);
     doomed = stream && atomic_load(&stream->destroyed);
     stream_drop(stream);
     return doomed;
@@ -355,12 +345,12 @@ bool stream_is_doomed(const struct call *call)
 
 void stream_forget(CUstream handle)
 {
-    struct stream_record *stream = handle_table_remove(&objects.streams, handle);
+    struct stream_record *stream = handle_table_remove(&cuda_front.objects.streams, handle);
 
     if (stream) {
         stream->listed = false;
         if (atomic_load(&stream->destroyed))
-            atomic_fetch_sub(&objects.doomed, 1);
+            atomic_fetch_sub(&cuda_front.objects.doomed, 1);
     }
     stream_drop(stream);
 }
@@ -391,14 +381,14 @@ static void forget_streams(struct context_record *context)
 
 void context_forget(CUcontext handle)
 {
-    struct context_record *context = handle_table_remove(&objects.contexts, handle);
+    struct context_record *context = handle_table_remove(&cuda_front.objects.contexts, handle);
 
     if (!context)
         return;
-    atomic_fetch_add(&objects.forgotten, 1);
-    pthread_mutex_lock(&objects.lock);
+    atomic_fetch_add(&cuda_front.objects.forgotten, 1);
+    pthread_mutex_lock(&cuda_front.objects.lock);
     list_remove(&context->link);
-    pthread_mutex_unlock(&objects.lock);
+    pthread_mutex_unlock(&cuda_front.objects.lock);
     forget_streams(context);
     modules_forget_context(handle);
     mark_forget_context(context);
@@ -422,17 +412,17 @@ size_t objects_contexts(struct context_record **ret_contexts, size_t room)
 {
     size_t n = 0;
 
-    pthread_mutex_lock(&objects.lock);
-    list_for_each(at, &objects.all)
+    pthread_mutex_lock(&cuda_front.objects.lock);
+    list_for_each(at, &cuda_front.objects.all)
     {
         if (n < room)
             ret_contexts[n++] = list_entry(at, struct context_record, link);
     }
-    pthread_mutex_unlock(&objects.lock);
+    pthread_mutex_unlock(&cuda_front.objects.lock);
     return n;
 }
 
 unsigned objects_forgotten(void)
 {
-    return atomic_load_explicit(&objects.forgotten, memory_order_acquire);
+    return atomic_load_explicit(&cuda_front.objects.forgotten, memory_order_acquire);
 }

@@ -19,6 +19,7 @@
 #include "cuda_abi/driver_abi.h"
 #include "engine/command_queue.h"
 #include "engine/engine_device.h"
+#include "engine/handle_table.h"
 #include "wire/device_name.h"
 
 struct call;
@@ -150,5 +151,15 @@ struct context_visit {
 };
 void context_visit_begin(struct context_record *context, struct context_visit *ret_visit);
 void context_visit_end(const struct context_visit *visit);
+
+/* Devices, contexts and streams (cuda_front.objects). */
+struct cuda_objects {
+    struct device_record *devices[DEVICE_MOST];
+    pthread_mutex_t lock; /* guards devices and the making of records; before a context's lock */
+    struct handle_table contexts, streams;
+    struct list all;       /* context_record::link; lock */
+    atomic_int doomed;     /* streams that only the driver still knows */
+    atomic_uint forgotten; /* contexts so far: records of threads that are older are void */
+};
 
 #endif

@@ -2,11 +2,10 @@
 
 #include <stdlib.h>
 
+#include "cuda/front.h"
 #include "cuda/genuine.h"
 #include "cuda/mark.h"
 #include "engine/runtime.h"
-
-static pthread_key_t key; /* struct own_streams of a thread */
 
 enum {
     OWN_CONTEXTS = 8
@@ -45,12 +44,12 @@ static void end_thread(void *data)
 
 static struct own_streams *streams_of_thread(void)
 {
-    struct own_streams *own = pthread_getspecific(key);
+    struct own_streams *own = pthread_getspecific(cuda_front.own_streams);
 
     if (own)
         return own;
     own = calloc(1, sizeof *own);
-    if (own && pthread_setspecific(key, own) != 0) {
+    if (own && pthread_setspecific(cuda_front.own_streams, own) != 0) {
         free(own);
         own = NULL;
     }
@@ -87,5 +86,5 @@ struct stream_record *own_stream(struct context_record *context)
 
 void own_streams_init(void)
 {
-    (void)pthread_key_create(&key, end_thread);
+    (void)pthread_key_create(&cuda_front.own_streams, end_thread);
 }

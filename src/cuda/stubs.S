@@ -6,7 +6,7 @@
  *   - the genuine library's function, for names that pass;
  *   - a gate of libbaton-layer.so (gates.S).
  */
-#include "cuda/gate_frame.h"
+#include "cuda/gate_frame.inc"
 
     .text
 
