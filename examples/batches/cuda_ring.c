@@ -1,7 +1,7 @@
 /*
- * A ring of CUDA devices (Verner et al., sec. 3.1: batchOp): each GPU gets a part of an array and adds
- * one to it, passes it on to the next GPU, and the parts come back. Three batches; before each runs,
- * its length is known.
+ * A ring of CUDA devices (Verner et al., sec. 3.1: batchOp): each GPU gets a part of an array and
+ * adds one to it, passes it on to the next GPU, and the parts come back. Three batches; before each
+ * runs, its length is known.
  *
  *   cuda_ring TOPOLOGY NODE...     the nodes of the topology that are CUDA device 0, 1, ...
  *

@@ -4,9 +4,9 @@
  * Efficient Resource Sharing in Real-time Multi-GPU Systems).
  *
  * A batcher owns queues of a set of OpenCL and CUDA devices and runs batches one at a time, in the
- * order in which they were started. Streams of both APIs mix freely. To the program a batch is atomic: no
- * result counts until the batch has ended, and the next batch begins only then. Nothing else may use the
- * interconnect meanwhile; with a Baton daemon the batch asks for it.
+ * order in which they were started. Streams of both APIs mix freely. To the program a batch is
+ * atomic: no result counts until the batch has ended, and the next batch begins only then. Nothing
+ * else may use the interconnect meanwhile; with a Baton daemon the batch asks for it.
  *
  * Results are 0 or -errno. All functions may be called from any thread. They print nothing, change
  * no signal, and leave each thread's current CUDA context as it is.

@@ -79,8 +79,8 @@ class Stream:
     """A copy, a kernel, or a copy to a GPU followed by a kernel there.
 
     source and to are (node, memory): memory is a numpy array or another writable buffer in host
-    memory, a pyopencl.Buffer or a CUDA array on a GPU; None for predictions. nbytes is that of the array where
-    it is not given.
+    memory, a pyopencl.Buffer or a CUDA array on a GPU; None for predictions. nbytes is that of the
+    array where it is not given.
     """
 
     def __init__(self, source=None, to=None, nbytes=None, kernel=None, name=None, offset=0):
@@ -256,7 +256,8 @@ class Batcher:
     slowed down, on machines whose devices share the host's memory.
     """
 
-    def __init__(self, topology, gpus=None, method="aligned", emulate=None, emulate_ratio=1.0, cuda_gpus=None):
+    def __init__(self, topology, gpus=None, method="aligned", emulate=None, emulate_ratio=1.0,
+                 cuda_gpus=None):
         gpus, cuda_gpus = gpus or {}, cuda_gpus or {}
         array = (_Gpu * max(len(gpus), 1))()
         for i, (node, (context, device)) in enumerate(gpus.items()):

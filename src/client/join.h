@@ -2,8 +2,8 @@
  * How libbaton.so, linked by a program, finds libbaton-layer.so, which has the fronts. Each has its
  * own copy of this folder, and a process must have only one session. The OpenCL loader loads the
  * layer, or the first CUDA call does. libbaton.so searches the loaded objects for it. If a program
- * under `baton run` names a job before it uses a GPU, libbaton.so loads the layer, which is named in
- * OPENCL_LAYERS. So there is no order of loading.
+ * under `baton run` names a job before it uses a GPU, libbaton.so loads the layer, which is named
+ * in OPENCL_LAYERS. So there is no order of loading.
  */
 #ifndef CLIENT_JOIN_H
 #define CLIENT_JOIN_H

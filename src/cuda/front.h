@@ -1,8 +1,8 @@
 /*
  * The CUDA front, part of libbaton-layer.so: stands between a CUDA program and the genuine
- * libcuda.so.1. libbaton-cuda.so has that library's name and exports its names (stubs.h); `baton run`
- * puts it into LD_PRELOAD, so that it is what a program's link or dlopen() of libcuda.so.1 finds.
- * Nothing happens before the first call.
+ * libcuda.so.1. libbaton-cuda.so has that library's name and exports its names (stubs.h); `baton
+ * run` puts it into LD_PRELOAD, so that it is what a program's link or dlopen() of libcuda.so.1
+ * finds. Nothing happens before the first call.
  *
  * The way of a call: a stub -> front_call() -> the handler that entries.def names -> a draft of a
  * command (command.h) -> submit.h, which gives it to the driver at once, or holds it back in the

@@ -4,7 +4,7 @@
  *   - stub_gate: hands the index and the arguments to front_call().
  * System V calling convention of x86-64: six arguments in registers, the others on the stack.
  */
-#include "cuda/ask.h"
+#include "cuda/gate_frame.h"
 
     .text
 

@@ -1,12 +1,12 @@
 /*
- * libbaton-cuda.so: one stub per name that libcuda.so.1 exports, and ENTRY_SPARE more for names that
- * no table knows and that cuGetProcAddress gives out. A stub loads its index (entries.h) and jumps to
- * stub_targets[index], which is
+ * libbaton-cuda.so: one stub per name that libcuda.so.1 exports, and ENTRY_SPARE more for names
+ * that no table knows and that cuGetProcAddress gives out. A stub loads its index (entries.h) and
+ * jumps to stub_targets[index], which is
  *   - stub_first at the beginning: finds out what the target is, stores it, goes there;
  *   - the genuine library's function, for names that pass;
  *   - a gate of libbaton-layer.so (gates.S).
  */
-#include "cuda/ask.h"
+#include "cuda/gate_frame.h"
 
     .text
 

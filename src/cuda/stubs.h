@@ -2,8 +2,8 @@
  * The CUDA front is two libraries. libbaton-cuda.so has the names of libcuda.so.1, a stub for each,
  * and nothing behind them: `baton run` preloads it into every program. libbaton-layer.so has the
  * fronts of both APIs, so that a program which uses both has one engine and one session. The first
- * CUDA call loads libbaton-layer.so from the folder of libbaton-cuda.so and hands the stubs over. If
- * the OpenCL loader has loaded the same file, this is the same library.
+ * CUDA call loads libbaton-layer.so from the folder of libbaton-cuda.so and hands the stubs over.
+ * If the OpenCL loader has loaded the same file, this is the same library.
  */
 #ifndef CUDA_STUBS_H
 #define CUDA_STUBS_H

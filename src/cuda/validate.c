@@ -2,7 +2,7 @@
 
 #include "cuda/function.h"
 #include "cuda/genuine.h"
-#include "cuda/migrate/memory.h"
+#include "cuda/migrate/moved_memory.h"
 
 bool validate_device_range(CUdeviceptr address, size_t size)
 {

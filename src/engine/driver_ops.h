@@ -1,7 +1,8 @@
 /*
  * The table through which the engine reaches a GPU API: each front has one, names it to
- * runtime_init() and to its devices, and never changes it. A program may use several APIs: a command
- * and its marks belong to the front of the command's device. Entries marked (optional) may be NULL.
+ * runtime_init() and to its devices, and never changes it. A program may use several APIs: a
+ * command and its marks belong to the front of the command's device. Entries marked (optional) may
+ * be NULL.
  *
  * Threads: any, at any time. Locks: none of the engine's is held during a call, unless the entry
  * says otherwise; A front may take its own locks inside. It must not hold them while it calls

@@ -181,8 +181,8 @@ static void report_apart(struct device_engine *engine, unsigned n, const struct 
 }
 
 /*
- * Reports complete commands of one kind and device, oldest first. Commands close together are one run, from
- * the start of the first to the end of the last. The length of the last one is learnt.
+ * Reports complete commands of one kind and device, oldest first. Commands close together are one
+ * run, from the start of the first to the end of the last. The length of the last one is learnt.
  */
 static void measure_run(struct device_engine *engine, unsigned n, const struct flight flights[])
 {

@@ -8,8 +8,8 @@
  *     exit handler:           the fronts' issuers of commands stop, then all waits for grants, then
  *                             the fronts' own threads, then the workers; records and statistics are
  *                             written
- *     forked child:           runtime_off() is true, and every entry point calls the driver only; if
- *                             no front had begun, the child begins as any program
+ *     forked child:           runtime_off() is true, and every entry point calls the driver only;
+ *                             if no front had begun, the child begins as any program
  *
  * Locks, in the order in which they may be nested: the front's records -> graph.lock -> engine
  * locks (leaves). The session's lock may be taken under graph.lock. The recorder's lock and device
@@ -193,8 +193,8 @@ void runtime_stop_at_exit(const struct driver_ops *ops);
 enum { RUNTIME_EXIT_HANDLERS = 64 };
 
 /*
- * What the exit handler does, once; then runtime_off(). From then on no thread waits for a held-back
- * command: such commands never run.
+ * What the exit handler does, once; then runtime_off(). From then on no thread waits for a
+ * held-back command: such commands never run.
  */
 void runtime_stop(void);
 

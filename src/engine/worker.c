@@ -98,21 +98,11 @@ bool worker_call(struct device_engine *engine, struct command_callback *due)
  * The daemon must be able to boost a holder, if there is a daemon. A program's thread does not wait
  * for other devices.
  */
-static bool spread_idle(void)
-{
-    const struct driver_ops *ops;
-
-    for (unsigned i = 0; (ops = runtime_front(i)); i++)
-        if (ops->spread_idle && !ops->spread_idle())
-            return false;
-    return true;
-}
-
-static bool may_help(void)
+static bool may_help(const struct driver_ops *ops)
 {
     struct session *session = runtime_session();
 
-    if (step_thread.driving || worker_stopping() || !spread_idle())
+    if (step_thread.driving || worker_stopping() || (ops->spread_idle && !ops->spread_idle()))
         return false;
     if (!step_thread.registered && session && session_online(session)) {
         step_thread.registered = session_has_thread(session, gettid());
@@ -128,7 +118,7 @@ bool worker_help(const struct command_queue *queue, const struct command *last)
 {
     const struct helper_wait wait = {queue, last};
 
-    if (may_help()) {
+    if (may_help(queue->device->ops)) {
         step_thread.helping = queue->device;
         for (int kind = 0; kind < ENGINE_N; kind++)
             if (step_run(&queue->device->engines[kind], &wait))

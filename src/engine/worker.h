@@ -52,8 +52,8 @@ void worker_announce_stop(void);
 /*
  * Then: lets the workers end at the next border and joins them; queued commands do not run. A
  * worker in program code (a callback, a native function) is left behind: that code may wait for
- * ever for a lock of the exiting thread. So is a worker that is still busy after the patience of its
- * front (driver_ops::exit_patience), since a kernel may never end.
+ * ever for a lock of the exiting thread. So is a worker that is still busy after the patience of
+ * its front (driver_ops::exit_patience), since a kernel may never end.
  */
 void worker_stop_all(void);
 /*

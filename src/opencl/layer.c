@@ -83,8 +83,8 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint n, const cl_icd_dispatch *ta
     if (!target_dispatch || !ret_n || !ret_dispatch || n < sizeof front.target / sizeof(void *))
         return CL_INVALID_VALUE;
     front.target = front.table = *target_dispatch;
-    runtime_init(&opencl_driver);
     object_tables_init();
+    runtime_init(&opencl_driver);
     /* What the driver lacks stays lacking: the loader answers for it. */
 #define ENTRY_OVERRIDE(name)                                                                                 \
     if (front.target.name)                                                                                   \

@@ -27,7 +27,7 @@ struct cuda_devices {
     char topology[96]; /* path of the file */
 };
 
-/* Two opposite links between each of MEM0 and GPU0 to GPU3 and a hub; each GPU has one to itself. */
+/* MEM0 and GPU0 to GPU3, each with links to and from a hub; each GPU has one to itself. */
 extern const char cuda_devices_topology[];
 extern const char cuda_devices_kernels[]; /* PTX */
 

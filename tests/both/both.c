@@ -9,7 +9,8 @@
  *     early N       the same as jobs, with a first job before any call of either API
  *     until FILE    rounds until FILE is gone; FILE.ready appears after the first
  *     parent FILE   a job, then a child that does the same as until
- *     fork          a round, a child that ends by itself, a round, a child that runs `work 1`, a round
+ *     fork          a round, a child that ends by itself, a round, a child that runs `work 1`, and
+ *                   a round
  *     exec          a round, then the process becomes `work 2` with work in flight
  *     killed        a round, then the process kills itself with work in flight
  *     callback      a round, then the process calls exit in a callback of OpenCL

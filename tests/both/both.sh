@@ -13,7 +13,8 @@ mkdir -p "$BATON_CACHE_DIR"
 
 plain() { env LD_LIBRARY_PATH="$device:$build" "$@"; }
 # The PoCL device has the PCI address of the CUDA device: one GPU that two APIs list.
-one_gpu() { env OPENCL_LAYERS="$build/tests/both/libone-gpu.so" "$@"; }
+one_gpu=(env OPENCL_LAYERS="$build/tests/both/libone-gpu.so")
+in_place= # exec: the program takes the place of the calling shell
 under() { # WAY PROGRAM ...
     local way=$1 before=() with=()
     shift
@@ -21,11 +22,11 @@ under() { # WAY PROGRAM ...
     queued) before=(env BATON_TEST_QUEUE=1) ;;
     slices) with=(--slice 1 --chunk 4096) ;;
     queued-slices) before=(env BATON_TEST_QUEUE=1) with=(--slice 1 --chunk 4096) ;;
-    one-gpu) before=(one_gpu) ;;
-    one-gpu-queued) before=(one_gpu env BATON_TEST_QUEUE=1) with=(--slice 1) ;;
+    one-gpu) before=("${one_gpu[@]}") ;;
+    one-gpu-queued) before=("${one_gpu[@]}" BATON_TEST_QUEUE=1) with=(--slice 1) ;;
     no-daemon) with=(--socket "$scratch/nobody") ;;
     esac
-    LD_LIBRARY_PATH=$build "${before[@]}" "$build/baton" run --device cpu --priority 50 \
+    $in_place env LD_LIBRARY_PATH="$build" "${before[@]}" "$build/baton" run --device cpu --priority 50 \
         --stats "$scratch/stats" "${with[@]}" -- "$@"
 }
 
@@ -72,7 +73,7 @@ results() {
 start_both() { # FIRST WAY [MODE]
     touch "$scratch/go"
     rm -f "$scratch/go.ready"
-    under "$2" "$both" "$1" "${3:-until}" "$scratch/go" >"$scratch/out" 2>&1 &
+    in_place="exec" under "$2" "$both" "$1" "${3:-until}" "$scratch/go" >"$scratch/out" 2>&1 &
     program=$!
     for _ in $(seq 6000); do
         [ -e "$scratch/go.ready" ] && return
@@ -144,8 +145,8 @@ END
     verdict $? "a plan: $(tail -n 1 "$scratch/out")"
     start_daemon --plan "$scratch/plan.yaml"
     plain "$both" cuda work 20 >"$scratch/plain" 2>/dev/null
-    LD_LIBRARY_PATH=$build one_gpu "$build/baton" run --device cpu --task programs --stats "$scratch/stats" \
-        -- "$both" cuda work 20 >"$scratch/out" 2>&1
+    LD_LIBRARY_PATH=$build "${one_gpu[@]}" "$build/baton" run --device cpu --task programs \
+        --stats "$scratch/stats" -- "$both" cuda work 20 >"$scratch/out" 2>&1
     verdict $? "as a task of a plan: $(tail -n 1 "$scratch/out")"
     cmp -s "$scratch/plain" "$scratch/out"
     verdict $? "the same results as a task of a plan"

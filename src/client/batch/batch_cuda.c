@@ -15,7 +15,7 @@ void cuda_visit_end(const struct cuda_visit *visit)
     const struct cuda_driver *cu = visit->device->cu;
     CUcontext left = NULL;
 
-    /* A driver that refuses to pop may have popped nevertheless: then another context is current. */
+    /* A driver that refuses to pop may have popped all the same: then another one is current. */
     if (visit->pushed && cu->cuCtxPopCurrent_v2(&left) != CUDA_SUCCESS &&
         cu->cuCtxGetCurrent(&left) == CUDA_SUCCESS && left == visit->device->context)
         (void)cu->cuCtxPopCurrent_v2(&left);
@@ -156,8 +156,8 @@ static void device_name(const void *data, char ret_name[DEVICE_NAME_SIZE])
 /* --- planning --- */
 
 /*
- * Gives copies from the one a direct way to the other's memory. Without it the driver stages them in
- * host memory, so a refusal is no error. Within a visit of the source, under its lock.
+ * Gives copies from the one a direct way to the other's memory. Without it the driver stages them
+ * in host memory, so a refusal is no error. Within a visit of the source, under its lock.
  */
 static void enable_peer(struct cuda_device *source, const struct cuda_device *target)
 {

@@ -5,7 +5,7 @@
 #include <pthread.h>
 
 #include "client/batch/batch_api.h"
-#include "model/topology.h"
+#include "transfer/batch.h"
 
 struct cuda_device {
     const struct cuda_driver *cu;

@@ -25,7 +25,7 @@ static void mark_used(const struct baton_batch *batch, const struct batcher_gpu 
     }
 }
 
-/* Every engine of the plan. Two GPUs of the topology may be one device: the group counts it once. */
+/* Every engine of the plan. If two GPUs are one device, the group counts its engines once. */
 static size_t engines_of(const struct baton_batch *batch, struct lease_group_engine ret_engines[MOST_ENGINES])
 {
     size_t n = 0;

@@ -7,7 +7,7 @@
 
 #include "client/batch/batch_api.h"
 
-struct opencl_device {
+struct batch_opencl {
     const struct opencl *cl;
     cl_device_id id;
     cl_context context;                /* retained */
@@ -22,7 +22,7 @@ struct opencl_kernel {
 
 static void close_device(void *data)
 {
-    struct opencl_device *device = data;
+    struct batch_opencl *device = data;
     cl_command_queue queues[] = {device->in, device->out, device->execute};
 
     for (size_t q = 0; q < 3; q++) {
@@ -33,7 +33,7 @@ static void close_device(void *data)
     free(device);
 }
 
-static int open_queues(struct opencl_device *device, char *message, size_t size)
+static int open_queues(struct batch_opencl *device, char *message, size_t size)
 {
     cl_command_queue *queues[] = {&device->in, &device->out, &device->execute};
 
@@ -54,7 +54,7 @@ static int open_queues(struct opencl_device *device, char *message, size_t size)
 int batch_opencl_open(const struct batch_libraries *libraries, const struct baton_gpu *gpu, void **ret_device,
                       char *message, size_t size)
 {
-    struct opencl_device *device = calloc(1, sizeof *device);
+    struct batch_opencl *device = calloc(1, sizeof *device);
     int result;
 
     if (!device)
@@ -92,7 +92,7 @@ static unsigned index_of(const struct opencl *cl, cl_platform_id platform, cl_de
 /* Sub-devices share their root's engines. */
 static void device_name(const void *data, char ret_name[DEVICE_NAME_SIZE])
 {
-    const struct opencl_device *device = data;
+    const struct batch_opencl *device = data;
     const struct opencl *cl = device->cl;
     cl_device_id root = device->id;
     cl_device_id parent = NULL;
@@ -117,12 +117,12 @@ static void device_name(const void *data, char ret_name[DEVICE_NAME_SIZE])
 
 static bool connect(void *source, void *target)
 {
-    return ((struct opencl_device *)source)->context == ((struct opencl_device *)target)->context;
+    return ((struct batch_opencl *)source)->context == ((struct batch_opencl *)target)->context;
 }
 
 static const char *hold(void *data, const struct baton_place *place, size_t bytes)
 {
-    const struct opencl_device *device = data;
+    const struct batch_opencl *device = data;
 
     (void)bytes;
     return device->cl->clRetainMemObject(place->buffer) == CL_SUCCESS ? NULL : "is no valid buffer";
@@ -130,12 +130,12 @@ static const char *hold(void *data, const struct baton_place *place, size_t byte
 
 static void drop(void *data, const struct baton_place *place)
 {
-    ((struct opencl_device *)data)->cl->clReleaseMemObject(place->buffer);
+    ((struct batch_opencl *)data)->cl->clReleaseMemObject(place->buffer);
 }
 
 static void kernel_free(void *data, void *kernel_data)
 {
-    struct opencl_device *device = data;
+    struct batch_opencl *device = data;
     struct opencl_kernel *kernel = kernel_data;
 
     if (!kernel)
@@ -175,7 +175,7 @@ static const char *kernel_new(void *data, const struct baton_kernel *given, void
 
     if (!kernel)
         return "no memory for its kernel";
-    wrong = fill_kernel(((struct opencl_device *)data)->cl, given, kernel);
+    wrong = fill_kernel(((struct batch_opencl *)data)->cl, given, kernel);
     if (wrong)
         kernel_free(data, kernel);
     else
@@ -195,7 +195,7 @@ static int wait_for(const struct opencl *cl, cl_event event)
 
 static int write_host(void *data, const struct baton_place *to, const void *from, size_t length)
 {
-    struct opencl_device *device = data;
+    struct batch_opencl *device = data;
 
     return device->cl->clEnqueueWriteBuffer(device->in, to->buffer, CL_TRUE, to->offset, length, from, 0,
                                             NULL, NULL);
@@ -203,7 +203,7 @@ static int write_host(void *data, const struct baton_place *to, const void *from
 
 static int read_host(void *data, const struct baton_place *from, void *to, size_t length)
 {
-    struct opencl_device *device = data;
+    struct batch_opencl *device = data;
 
     return device->cl->clEnqueueReadBuffer(device->out, from->buffer, CL_TRUE, from->offset, length, to, 0,
                                            NULL, NULL);
@@ -212,7 +212,7 @@ static int read_host(void *data, const struct baton_place *from, void *to, size_
 static int copy(void *source, const struct baton_place *from, void *target, const struct baton_place *to,
                 size_t length)
 {
-    struct opencl_device *device = target;
+    struct batch_opencl *device = target;
     cl_event event;
     cl_int error;
 
@@ -231,7 +231,7 @@ static bool copy_executes(const void *source, const void *target)
 
 static int launch(void *data, void *kernel_data)
 {
-    struct opencl_device *device = data;
+    struct batch_opencl *device = data;
     const struct opencl_kernel *kernel = kernel_data;
     cl_event event;
     cl_int error = device->cl->clEnqueueNDRangeKernel(
@@ -249,7 +249,7 @@ static int launch(void *data, void *kernel_data)
  */
 static void *host_alloc(void *data, size_t bytes, void **ret_handle)
 {
-    struct opencl_device *device = data;
+    struct batch_opencl *device = data;
     const struct opencl *cl = device->cl;
     cl_int error;
     cl_mem buffer =
@@ -270,7 +270,7 @@ static void *host_alloc(void *data, size_t bytes, void **ret_handle)
 
 static void host_free(void *data, void *host, void *handle)
 {
-    struct opencl_device *device = data;
+    struct batch_opencl *device = data;
 
     device->cl->clEnqueueUnmapMemObject(device->in, handle, host, 0, NULL, NULL);
     device->cl->clFinish(device->in);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cuda/front.h"
-#include "cuda/migrate/answers.h"
+#include "cuda/migrate/migrate_answers.h"
 #include "cuda/migrate/migrate_private.h"
 
 static const char *const follows[] = {

@@ -8,7 +8,7 @@
 #include "cuda/genuine.h"
 #include "cuda/migrate/code.h"
 #include "cuda/migrate/inside.h"
-#include "cuda/migrate/memory.h"
+#include "cuda/migrate/moved_memory.h"
 #include "engine/flight.h"
 #include "engine/graph.h"
 #include "engine/inferred_job.h"
@@ -206,14 +206,14 @@ CUresult migrate_stay_home(const char *reason)
 /* --- commands --- */
 
 /* One side of a copy of rows: x, y, z of its first byte, bytes of a row, rows of a plane. */
-struct side {
+struct migrate_side {
     CUmemorytype type;
     CUdeviceptr device;
     size_t at[3], pitch, rows;
 };
 
 /* Does it stay within an allocation? extent: bytes, rows and planes. */
-static bool side_fits(const struct side *side, const size_t extent[3])
+static bool side_fits(const struct migrate_side *side, const size_t extent[3])
 {
     size_t row = side->pitch ? side->pitch : extent[0], plane = row * side->rows;
 
@@ -226,9 +226,9 @@ static bool side_fits(const struct side *side, const size_t extent[3])
 
 static bool rows_fit(const CUDA_MEMCPY2D *rows)
 {
-    const struct side from = {
+    const struct migrate_side from = {
         rows->srcMemoryType, rows->srcDevice, {rows->srcXInBytes, rows->srcY}, rows->srcPitch, 0};
-    const struct side to = {
+    const struct migrate_side to = {
         rows->dstMemoryType, rows->dstDevice, {rows->dstXInBytes, rows->dstY}, rows->dstPitch, 0};
     const size_t extent[3] = {rows->WidthInBytes, rows->Height, 1};
 
@@ -237,16 +237,16 @@ static bool rows_fit(const CUDA_MEMCPY2D *rows)
 
 static bool planes_fit(const CUDA_MEMCPY3D *planes)
 {
-    const struct side from = {planes->srcMemoryType,
-                              planes->srcDevice,
-                              {planes->srcXInBytes, planes->srcY, planes->srcZ},
-                              planes->srcPitch,
-                              planes->srcHeight};
-    const struct side to = {planes->dstMemoryType,
-                            planes->dstDevice,
-                            {planes->dstXInBytes, planes->dstY, planes->dstZ},
-                            planes->dstPitch,
-                            planes->dstHeight};
+    const struct migrate_side from = {planes->srcMemoryType,
+                                      planes->srcDevice,
+                                      {planes->srcXInBytes, planes->srcY, planes->srcZ},
+                                      planes->srcPitch,
+                                      planes->srcHeight};
+    const struct migrate_side to = {planes->dstMemoryType,
+                                    planes->dstDevice,
+                                    {planes->dstXInBytes, planes->dstY, planes->dstZ},
+                                    planes->dstPitch,
+                                    planes->dstHeight};
     const size_t extent[3] = {planes->WidthInBytes, planes->Height, planes->Depth};
 
     return side_fits(&from, extent) && side_fits(&to, extent);

@@ -5,10 +5,10 @@
  * GPU; if it is another one than that of the job before, the program's memory moves there.
  *
  * Memory keeps its address: what cuMemAlloc returns is an address range of the front's own, and
- * moving replaces the physical memory behind it (memory.h). Kernels are loaded on the other GPU
- * when they are first launched there (code.h). Commands go to a stream of the front's own on that
- * GPU, and the engine's thread waits for the end of each. So nothing of the program's streams is in
- * flight elsewhere: its events, queries and waits stay at home, in the order of the graph.
+ * moving replaces the physical memory behind it (moved_memory.h). Kernels are loaded on the other
+ * GPU when they are first launched there (code.h). Commands go to a stream of the front's own on
+ * that GPU, and the engine's thread waits for the end of each. So nothing of the program's streams
+ * is in flight elsewhere: its events, queries and waits stay at home, in the order of the graph.
  *
  * What cannot follow keeps the program at home from then on: the first call of a name that
  * follows.def does not have, a module with variables that kernels write, a second context. The

@@ -12,14 +12,14 @@ enum {
 };
 
 /* A GPU on which jobs of the program may run. */
-struct place {
+struct gpu_place {
     struct device_record *device;
     struct context_record *context;          /* home: the program's; else ours, made when first needed */
     struct stream_record *streams[ENGINE_N]; /* ours, made when first needed */
 };
 
 struct migrate {
-    struct place places[PLACES];
+    struct gpu_place places[PLACES];
     unsigned n_places;
     CUcontext home;       /* NULL: it has ended */
     unsigned roams;       /* BATON_TEST_ROAM: a random number; 0: no test */
@@ -51,7 +51,7 @@ void follow_break(CUresult code);
 /* The devices that are like the program's own; fewer than two: nothing can follow. */
 unsigned places_find(CUcontext home);
 /* Makes what is missing of a place. */
-CUresult place_ready(struct place *place);
+CUresult place_ready(struct gpu_place *place);
 /* Its stream for an engine; the place is ready. */
 static inline struct stream_record *place_stream(unsigned place, enum engine_kind engine)
 {

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "client/place.h"
 #include "cuda/genuine.h"
-#include "cuda/migrate/memory.h"
+#include "cuda/migrate/moved_memory.h"
 #include "engine/policy.h"
 #include "engine/runtime.h"
 
@@ -21,7 +21,7 @@ static size_t chunk_of(bool out)
 }
 
 /* One driver call on a stream of ours and the wait for it, under an engine. */
-struct step {
+struct move_step {
     struct device_engine *engine;
     enum engine_kind kind;
     struct stream_record *stream;
@@ -29,17 +29,18 @@ struct step {
     baton_nsec begin_at;
 };
 
-static void step_begin(struct step *step, unsigned place, enum engine_kind kind, struct stream_record *stream)
+static void step_begin(struct move_step *step, unsigned place, enum engine_kind kind,
+                       struct stream_record *stream)
 {
-    *step = (struct step){.engine = engine_device_for(&migrate.places[place].device->base, kind),
-                          .kind = kind,
-                          .stream = stream};
+    *step = (struct move_step){.engine = engine_device_for(&migrate.places[place].device->base, kind),
+                               .kind = kind,
+                               .stream = stream};
     engine_enter(step->engine, ENGINE_ALONE);
     step->begin_at = clock_now();
     context_visit_begin(stream->context, &step->visit);
 }
 
-static CUresult step_end(struct step *step, CUresult code)
+static CUresult step_end(struct move_step *step, CUresult code)
 {
     if (code == CUDA_SUCCESS)
         code = genuine.cuStreamSynchronize(step->stream->handle);
@@ -53,7 +54,7 @@ static CUresult step_end(struct step *step, CUresult code)
 
 static CUresult copy_out(unsigned from, CUdeviceptr address, unsigned char *bytes, size_t size)
 {
-    struct step step;
+    struct move_step step;
 
     step_begin(&step, from, ENGINE_COPY_OUT, place_stream(from, ENGINE_COPY_OUT));
     return step_end(&step, genuine.cuMemcpyDtoHAsync_v2(bytes, address, size, step.stream->handle));
@@ -61,7 +62,7 @@ static CUresult copy_out(unsigned from, CUdeviceptr address, unsigned char *byte
 
 static CUresult copy_in(unsigned to, CUdeviceptr address, const unsigned char *bytes, size_t size)
 {
-    struct step step;
+    struct move_step step;
 
     step_begin(&step, to, ENGINE_COPY_IN, place_stream(to, ENGINE_COPY_IN));
     return step_end(&step, genuine.cuMemcpyHtoDAsync_v2(address, bytes, size, step.stream->handle));
@@ -73,7 +74,7 @@ static CUresult copy_in(unsigned to, CUdeviceptr address, const unsigned char *b
  */
 static CUresult copy_directly(unsigned from, CUdeviceptr source, unsigned to, CUdeviceptr target, size_t size)
 {
-    struct step step;
+    struct move_step step;
 
     step_begin(&step, from, ENGINE_COPY_OUT, place_stream(to, ENGINE_COPY_IN));
     return step_end(&step, genuine.cuMemcpyPeerAsync(target, migrate.places[to].context->handle, source,

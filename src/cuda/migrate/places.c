@@ -52,7 +52,7 @@ unsigned places_find(CUcontext home)
     context = context_find(home);
     if (!context || !is_usable(context->device))
         return 0;
-    migrate.places[HOME] = (struct place){.device = context->device, .context = context};
+    migrate.places[HOME] = (struct gpu_place){.device = context->device, .context = context};
     migrate.n_places = 1;
     for (int i = 0; i < n && migrate.n_places < PLACES; i++)
         if (devices[i] != context->device && is_usable(devices[i]) && is_like(devices[i], context->device))
@@ -61,7 +61,7 @@ unsigned places_find(CUcontext home)
 }
 
 /* A context of its own: the program's view of the device's primary context stays as it is. */
-static CUresult make_context(struct place *place)
+static CUresult make_context(struct gpu_place *place)
 {
     CUcontext handle = NULL, popped;
     CUresult code = genuine.cuCtxCreate_v2(&handle, BLOCKING, place->device->device);
@@ -74,7 +74,7 @@ static CUresult make_context(struct place *place)
 }
 
 /* The context is visited. */
-static CUresult make_stream(struct place *place, int engine)
+static CUresult make_stream(struct gpu_place *place, int engine)
 {
     CUstream handle = NULL;
     CUresult code = genuine.cuStreamCreate(&handle, CU_STREAM_NON_BLOCKING);
@@ -85,7 +85,7 @@ static CUresult make_stream(struct place *place, int engine)
     return place->streams[engine] ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-CUresult place_ready(struct place *place)
+CUresult place_ready(struct gpu_place *place)
 {
     CUresult code = place->context ? CUDA_SUCCESS : make_context(place);
     struct context_visit visit;

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "cuda/genuine.h"
-#include "cuda/migrate/memory.h"
+#include "cuda/migrate/moved_memory.h"
 
 enum { ATTEMPTS = 3 }; /* to put back what was there */
 

@@ -8,6 +8,7 @@
 #include "opencl/graph/kernel_launch.h"
 #include "engine/policy.h"
 #include "opencl/layer.h"
+#include "opencl/opencl_driver.h"
 #include "opencl/spread/further_device.h"
 #include "opencl/spread/spread_placement.h"
 
@@ -353,7 +354,8 @@ static cl_int stream(struct spread_buffer *buffer, int place, bool out, struct r
         first = first ? first : event;
     }
     if (code == CL_SUCCESS && last) {
-        *ret_times = (struct command){.first_mark = mark_of(first), .last_mark = mark_of(last)};
+        *ret_times =
+            (struct command){.ops = &opencl_driver, .first_mark = mark_of(first), .last_mark = mark_of(last)};
         pipe_mark_times(ret_times);
         ret_times->first_mark = ret_times->last_mark = NULL;
     }

@@ -1,10 +1,10 @@
 /*
- * An assembler macro for x86-64 (System V): a function that a stub jumps to with its index in eax. It
- * asks a C function, void *(unsigned index), for the target and goes there, with every argument as
- * it was.
+ * An assembler macro for x86-64 (System V): a function that a stub jumps to with its index in eax.
+ * It asks a C function, void *(unsigned index), for the target and goes there, with every argument
+ * as it was.
  */
-#ifndef CUDA_ASK_H
-#define CUDA_ASK_H
+#ifndef CUDA_GATE_FRAME_H
+#define CUDA_GATE_FRAME_H
 
     .macro ask name function
     .globl  \name

@@ -6,8 +6,8 @@
  *
  * `unmoved` below: the memory does not move meanwhile (the caller is inside, or moves it itself).
  */
-#ifndef CUDA_MIGRATE_MEMORY_H
-#define CUDA_MIGRATE_MEMORY_H
+#ifndef CUDA_MIGRATE_MOVED_MEMORY_H
+#define CUDA_MIGRATE_MOVED_MEMORY_H
 
 #include "base/list.h"
 #include "cuda/migrate/migrate_private.h"

@@ -1,4 +1,4 @@
-#include "cuda/migrate/memory.h"
+#include "cuda/migrate/moved_memory.h"
 
 #include <stdlib.h>
 

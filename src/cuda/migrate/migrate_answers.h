@@ -1,6 +1,6 @@
 /* Calls about memory that the front answers for a program that follows its jobs. */
-#ifndef CUDA_MIGRATE_ANSWERS_H
-#define CUDA_MIGRATE_ANSWERS_H
+#ifndef CUDA_MIGRATE_MIGRATE_ANSWERS_H
+#define CUDA_MIGRATE_MIGRATE_ANSWERS_H
 
 #include "cuda/entries.h"
 

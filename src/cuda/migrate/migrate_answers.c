@@ -1,11 +1,11 @@
-#include "cuda/migrate/answers.h"
+#include "cuda/migrate/migrate_answers.h"
 
 #include <string.h>
 
 #include "cuda/front.h"
 #include "cuda/genuine.h"
 #include "cuda/migrate/inside.h"
-#include "cuda/migrate/memory.h"
+#include "cuda/migrate/moved_memory.h"
 
 #define IDS (UINT64_C(1) << 48) /* numbers of allocations, beyond those of the driver */
 
