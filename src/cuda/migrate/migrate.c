@@ -419,12 +419,13 @@ bool migrate_serves(void)
 static void begin(CUcontext context)
 {
     struct session *session = runtime_session();
+    const char *roams = getenv("BATON_TEST_ROAM");
 
     if (!session || !session_follows(session) || runtime.settings.placement == SETTING_PLACEMENT_FIXED ||
         front_is_whole() || places_find(context) < 2 || memory_init() != CUDA_SUCCESS)
         return;
     migrate.home = context;
-    migrate.roams = getenv("BATON_TEST_ROAM") ? 1 : 0;
+    migrate.roams = roams ? (unsigned)strtoul(roams, NULL, 10) : 0;
     follow_install();
     atomic_store(&migrate_is_on, true);
 }
