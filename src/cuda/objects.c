@@ -32,6 +32,7 @@ static struct {
     pthread_mutex_t lock; /* guards devices and the making of records; before a context's lock */
     struct handle_table contexts, streams;
     struct list all;       /* context_record::link; lock */
+    struct list past;      /* context_record::link: of contexts that are destroyed */
     atomic_int doomed;     /* streams that only the driver still knows */
     atomic_uint forgotten; /* contexts so far: records of threads that are older are void */
 } objects = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -46,6 +47,7 @@ void objects_init(void)
     handle_table_init(&objects.contexts, NULL);
     handle_table_init(&objects.streams, keep_stream);
     list_init(&objects.all);
+    list_init(&objects.past);
     own_streams_init();
 }
 
@@ -386,6 +388,7 @@ void context_forget(CUcontext handle)
     atomic_fetch_add(&objects.forgotten, 1);
     pthread_mutex_lock(&objects.lock);
     list_remove(&context->link);
+    list_append(&objects.past, &context->link);
     pthread_mutex_unlock(&objects.lock);
     forget_streams(context);
     modules_forget_context(handle);
