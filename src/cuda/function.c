@@ -243,7 +243,7 @@ static char *text_of(const void *image, const struct device_record *device, size
     *ret_whole = COUNTER_UNSLICED_BINARY;
     if (fatbin_is(image))
         return fatbin_ptx(image, (unsigned)device->architecture, &text, ret_size) == 0 ? text : NULL;
-    if (memcmp(image, "\177ELF", 4) == 0)
+    if (strncmp(image, "\177ELF", 4) == 0) /* a text may be shorter */
         return NULL;
     text = strdup(image);
     *ret_size = text ? strlen(text) : 0;

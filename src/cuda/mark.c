@@ -380,6 +380,7 @@ void mark_forget_context(struct context_record *context)
     struct mark *mark;
 
     pthread_mutex_lock(&context->marks_lock);
+    mark_drop_locked(context->base);
     context->base = NULL;
     list_for_each_safe(at, next, &context->open_marks)
         mark_end_open_locked(list_entry(at, struct mark, link), COMMAND_COMPLETE);

@@ -37,6 +37,7 @@ void objects_init(void)
     handle_table_init(&cuda_front.objects.contexts, NULL);
     handle_table_init(&cuda_front.objects.streams, keep_stream);
     list_init(&cuda_front.objects.all);
+    list_init(&cuda_front.objects.past);
     own_streams_init();
 }
 
@@ -388,6 +389,7 @@ void context_forget(CUcontext handle)
     atomic_fetch_add(&cuda_front.objects.forgotten, 1);
     pthread_mutex_lock(&cuda_front.objects.lock);
     list_remove(&context->link);
+    list_append(&cuda_front.objects.past, &context->link);
     pthread_mutex_unlock(&cuda_front.objects.lock);
     forget_streams(context);
     modules_forget_context(handle);

@@ -158,6 +158,7 @@ struct cuda_objects {
     pthread_mutex_t lock; /* guards devices and the making of records; before a context's lock */
     struct handle_table contexts, streams;
     struct list all;       /* context_record::link; lock */
+    struct list past;      /* context_record::link: of contexts that are destroyed */
     atomic_int doomed;     /* streams that only the driver still knows */
     atomic_uint forgotten; /* contexts so far: records of threads that are older are void */
 };

@@ -221,6 +221,8 @@ static void start(struct work_queue *queue)
                                                                   : run_engine,
                                     queue) == 0;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (queue->started && queue == &work_machine.host)
+        (void)pthread_detach(queue->thread); /* it is not waited for */
     if (queue->started && queue->engine == WORK_EXECUTION)
         pin(queue);
 }
