@@ -100,11 +100,13 @@ static void draw_rows(const struct gpes *gpes, const struct rows *rows, size_t l
     size_t n = 0;
 
     for (size_t p = 0; p < GPES_PROGRAMS; p++)
-        if (is_wanted(gpes, p))
-            series[n++] = (struct svg_series){.name = gpes_names[p],
-                                              .x = rows->of[p][last].pieces,
-                                              .y = rows->of[p][last].ratio,
-                                              .n = COUNTS + 1};
+        if (is_wanted(gpes, p)) {
+            series[n] = (struct svg_series){.name = gpes_names[p],
+                                            .x = rows->of[p][last].pieces,
+                                            .y = rows->of[p][last].ratio,
+                                            .n = COUNTS + 1};
+            n++;
+        }
     gpes_draw_curves(gpes, "fig5", "Fig. 5 (all programs, the largest size): cost of cutting",
                      "pieces a launch", "kernel time / plain", false, series, n);
     for (size_t s = 0; s < SIZES; s++) {

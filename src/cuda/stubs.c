@@ -35,12 +35,15 @@ static void *open_layer(void)
 static void begin(void)
 {
     static const struct stubs stubs = {BATON_VERSION, ENTRY_N, stub_begin, stub_targets};
-    stubs_resolve (*hand_over)(const struct stubs *) = NULL;
+    union {
+        void *symbol;
+        stubs_resolve (*call)(const struct stubs *);
+    } hand_over = {NULL};
     void *layer = open_layer();
 
     if (layer)
-        *(void **)&hand_over = dlsym(layer, STUBS_SYMBOL);
-    resolve = hand_over ? hand_over(&stubs) : NULL;
+        hand_over.symbol = dlsym(layer, STUBS_SYMBOL);
+    resolve = hand_over.symbol ? hand_over.call(&stubs) : NULL;
     if (!resolve)
         (void)fprintf(stderr, "baton: no " STUBS_LAYER " of version " BATON_VERSION
                               " beside libbaton-cuda.so; CUDA calls fail\n");

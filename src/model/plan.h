@@ -32,9 +32,9 @@ struct plan_task {
     baton_nsec bound;            /* on the response time; -1: none is claimed */
     baton_nsec period, deadline; /* 0: not in the plan */
     bool has_point;
-    baton_nsec point;  /* priority point of fair lateness, from the release; may be negative */
-    bool until_gpu;    /* a job holds its token until its last GPU segment; else until its end */
-    baton_nsec budget; /* engine time of one job, copies included; 0: no limit in the plan */
+    baton_nsec point;              /* priority point of fair lateness, from the release; may be negative */
+    bool until_gpu;                /* a job holds its token until its last GPU segment; else until its end */
+    baton_nsec budget;             /* engine time of one job, copies included; 0: no limit in the plan */
     struct plan_requests requests; /* of one job; profile `gpusync` */
     /* `deadline_ms: none`: jobs at any rate, less urgent than all tasks with a deadline */
     bool no_deadline;

@@ -42,7 +42,7 @@ START_TEST(a_tally_finds_what_a_comparison_of_sorted_lists_finds)
     for (int round = 0; round < 20000; round++) {
         struct plan_requests counted = {.said = true};
         struct request_tally tally = {0};
-        baton_nsec planned[12], seen[12];
+        baton_nsec planned[12] = {0}, seen[12] = {0};
         size_t n_planned = (size_t)random_between(&random, 0, 12);
         size_t n_seen = (size_t)random_between(&random, 0, 12);
         bool within = true;
