@@ -51,9 +51,9 @@ static void add_chunks(const struct gpusync_workspace *workspace, const struct g
 {
     int64_t chunk = direction == COPY_IN ? system->chunk_in : system->chunk_out;
     enum plan_request_kind kind = direction == COPY_IN ? REQUEST_COPY_IN : REQUEST_PEER;
+    int64_t whole = bytes / chunk;
 
-    add_requests(workspace, result, i, kind, gpusync_copy_cost(system, direction, chunk),
-                 (double)(bytes / chunk));
+    add_requests(workspace, result, i, kind, gpusync_copy_cost(system, direction, chunk), (double)whole);
     add_requests(workspace, result, i, kind, gpusync_copy_cost(system, direction, bytes % chunk),
                  bytes % chunk > 0);
 }

@@ -190,9 +190,11 @@ static CUresult switch_all(unsigned from, unsigned to)
         return code;
     for (at = at->prev; at != &own_memory.regions; at = at->prev) {
         struct region *region = list_entry(at, struct region, link);
+        CUresult back = region_switch(region, to, from);
 
-        if (region_switch(region, to, from) != CUDA_SUCCESS &&
-            region_switch(region, to, from) != CUDA_SUCCESS)
+        if (back != CUDA_SUCCESS) /* once more */
+            back = region_switch(region, to, from);
+        if (back != CUDA_SUCCESS)
             follow_break(CUDA_ERROR_UNKNOWN);
     }
     return code;
