@@ -44,8 +44,11 @@ struct config_device {
     baton_nsec drain;      /* how long GPU work may go on after its process has ended */
 };
 
-/* What happens to a job that uses more engine time than its budget in the plan. */
-enum overrun_mode { OVERRUN_OFF, OVERRUN_DEMOTE, OVERRUN_THROTTLE, OVERRUN_END };
+/*
+ * What happens to a job that uses more engine time than its budget in the plan. BY_PROFILE: not
+ * configured; server_new() makes it DEMOTE for profiles with tokens, else OFF.
+ */
+enum overrun_mode { OVERRUN_OFF, OVERRUN_DEMOTE, OVERRUN_THROTTLE, OVERRUN_END, OVERRUN_BY_PROFILE };
 
 struct config {
     enum sched_profile_id profile;

@@ -74,6 +74,8 @@ int server_new(const struct config *config, const struct server_host *host, cons
     server->host = *host;
     server->start = *start;
     server->profile = &sched_profiles[config->profile];
+    if (config->overrun == OVERRUN_BY_PROFILE)
+        server->config.overrun = server->profile->tokens ? OVERRUN_DEMOTE : OVERRUN_OFF;
     server->next_client = 1;
     server->settle_at = NSEC_MAX;
     server->timer_at = NSEC_MAX;
@@ -82,7 +84,7 @@ int server_new(const struct config *config, const struct server_host *host, cons
     server->peers = calloc(config->clients, sizeof(struct peer *));
     if (!server->peers)
         goto fail;
-    result = new_core(config, &server->core);
+    result = new_core(&server->config, &server->core);
     if (result)
         goto fail;
     for (size_t i = 0; i < config->n_listed && result == 0; i++)

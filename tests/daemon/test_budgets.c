@@ -149,7 +149,19 @@ START_TEST(a_throttled_job_may_die)
 }
 END_TEST
 
-HARNESS_MAIN("budgets", 30, a_demoted_job_gives_way_to_programs_outside_of_the_plan_until_it_ends,
+START_TEST(what_is_not_configured_follows_the_profile)
+{
+    scene_start_priority(OVERRUN_BY_PROFILE);
+    ck_assert_int_eq(scene.server->config.overrun, OVERRUN_OFF);
+    server_free(scene.server);
+    scene_start(1, 1, OVERRUN_BY_PROFILE);
+    ck_assert_int_eq(scene.server->config.overrun, OVERRUN_DEMOTE);
+    server_free(scene.server);
+}
+END_TEST
+
+HARNESS_MAIN("budgets", 30, what_is_not_configured_follows_the_profile,
+             a_demoted_job_gives_way_to_programs_outside_of_the_plan_until_it_ends,
              a_throttled_job_has_its_budget_in_each_period, a_throttled_job_gives_way_to_no_job_in_particular,
              an_ended_job_gives_its_gpu_back_when_it_has_drained,
              engine_time_that_is_not_limited_is_not_measured, a_throttled_job_may_die)
