@@ -57,7 +57,7 @@ static void let_others_in(void)
     pthread_mutex_unlock(&migrate.lock);
 }
 
-/* --- moves: while `moving`, and nobody is inside --- */
+/* --- moves: while `moving`, and no command is inside --- */
 
 /* Nothing of the process is held back or in flight. */
 static bool is_quiet(void)
