@@ -263,13 +263,6 @@ struct recorded_client *recording_client(const struct trace_recording *recording
     return NULL;
 }
 
-const char *recording_name(const struct trace_recording *recording, uint32_t client)
-{
-    const struct recorded_client *found = recording_client(recording, client);
-
-    return found ? found->name : "?";
-}
-
 const char *recording_kernel(const struct trace_recording *recording, const struct trace_record *record)
 {
     if (record->kernel == 0 || record->kernel > recording->n_kernels ||
