@@ -210,7 +210,7 @@ static void find_engines(struct trace_recording *recording)
 
         if (client && record->engine < RECORDING_ENGINES &&
             (record->kind == RECORD_REQUEST || record->kind == RECORD_GRANT || record->kind == RECORD_YIELD ||
-             record->kind == RECORD_OVERDUE))
+             record->kind == RECORD_LATE_YIELD))
             client->on[record->engine / 64] |= UINT64_C(1) << record->engine % 64;
     }
 }
