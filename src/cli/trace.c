@@ -463,7 +463,7 @@ static int run(const struct cli_args *args)
         return cli_fail_usage(args, "expected -o OUT.json");
     result = monitor_open(&monitor, cli_value(args, "socket", NULL));
     if (result)
-        return cli_fail_environment(args, result, "no batond answers (`batond` starts one)");
+        return monitor_fail_absent(args, cli_value(args, "socket", NULL), result);
     result = recording_take(&recording, &monitor);
     monitor_close(&monitor);
     if (result) {
