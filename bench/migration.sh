@@ -34,8 +34,8 @@ measure() { # MIGRATION PROGRAMS: jobs/s/GPU, KiB a job, us a job, us a KiB
         sleep 0.05
     done
     for i in $(seq "$2"); do
-        "$build/baton" run --require-daemon --name "state$i" --stats "$scratch/stats$i" -- "$build/tests/gpusync/migrate-state" "$jobs" \
-            "$i" >"$scratch/out$i" 2>&1 &
+        "$build/baton" run --require-daemon --name "state$i" --stats "$scratch/stats$i" -- \
+            "$build/tests/gpusync/migrate-state" "$jobs" "$i" >"$scratch/out$i" 2>&1 &
         pids+=($!)
     done
     for pid in "${pids[@]}"; do wait "$pid" || status=1; done
