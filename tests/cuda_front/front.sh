@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # CUDA programs under Baton on the CPU device: the same answers and bytes as without it, whatever
 # way commands take, and what happens when programs or the daemon end early. usage: front.sh
-# answers|random|workloads|failures|lies|nvcc|corners. Ends with `N passed, N failed`.
+# answers|random|workloads|failures|nvcc|corners. Ends with `N passed, N failed`.
 # shellcheck source=tests/stage.sh disable=SC1091,SC2119
 . "$(dirname "$0")/../stage.sh"
 source=$(dirname "$0")
@@ -33,18 +33,6 @@ under() { # WAY PROGRAM ...
     no-daemon) with=(--socket "$scratch/nobody") ;;
     esac
     "${before[@]}" "$build/baton" run --device cpu --priority 50 --stats "$scratch/stats" "${with[@]}" -- "$@"
-}
-
-# The same on the library that BATON_CUDA_LIBRARY names.
-lying() {
-    local way=$1 before=() with=()
-    shift
-    case $way in
-    queued) before=(env BATON_TEST_QUEUE=1) ;;
-    slices) with=(--slice 1) ;;
-    chunks) before=(env BATON_TEST_QUEUE=1) with=(--slice 1 --chunk 4096) ;;
-    esac
-    "${before[@]}" "$build/baton" run --priority 50 "${with[@]}" -- "$@"
 }
 
 start_hog() {
@@ -207,27 +195,6 @@ failures() {
     verdict $? "each call fails once: ${wrong[*]}"
 }
 
-# A driver that says success and answers nonsense (lying_driver.c): the programs do not ask what it
-# lies about, so their results are right. The random ones pass parameters one by one, the workloads
-# in a buffer.
-lies() {
-    local lie way all=("$workloads" --size small mmul bfs)
-    quick_kernels
-    plain "${all[@]}" >"$scratch/plain" 2>&1
-    verdict $? "two workloads, plain"
-    echo "status 0" >>"$scratch/plain"
-    for lie in none bus-id parameters no-end elapsed attributes siblings; do
-        for way in idle queued slices chunks; do
-            BATON_LIE=$lie BATON_CUDA_LIBRARY=$build/tests/cuda_front/liblying-driver.so \
-                LD_LIBRARY_PATH=$device same "a lie, $lie, $way" lying $way timeout -s KILL 120 "${all[@]}"
-            BATON_LIE=$lie BATON_CUDA_LIBRARY=$build/tests/cuda_front/liblying-driver.so \
-                LD_LIBRARY_PATH=$device lying $way timeout -s KILL 120 "$random" "$kernels" 1 20 \
-                >"$scratch/out" 2>&1
-            verdict $? "a lie, $lie, $way: random programs: $(tail -n 1 "$scratch/out")"
-        done
-    done
-}
-
 # batond knows no client any more, and grants the engine to the next one.
 nothing_left() { # WHAT
     for _ in $(seq 600); do
@@ -350,9 +317,8 @@ answers) answers ;;
 random) random_programs "${2:-500}" && as_a_task 200 ;;
 workloads) shift && same_bytes "$@" ;;
 failures) failures ;;
-lies) lies ;;
 nvcc) shift && nvcc_programs "$@" ;;
 corners) all_corners ;;
-*) echo "usage: front.sh answers|random|workloads|failures|lies|nvcc|corners" >&2 && exit 2 ;;
+*) echo "usage: front.sh answers|random|workloads|failures|nvcc|corners" >&2 && exit 2 ;;
 esac
 report
