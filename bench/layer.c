@@ -1,7 +1,7 @@
 /*
  * What the layer costs: the same program runs itself as a child with and without it, in turn, and
- * compares medians. Connected means that a daemon on a temporary socket is there and nobody else
- * wants the device.
+ * compares medians. Connected means that a daemon on a temporary socket is there and no other
+ * program wants the device.
  *
  * usage: bench-layer [control] [sync] [pipelined] [write] [read] [product]
  *   default: all but control
@@ -356,7 +356,7 @@ static void compare_runs(const char *self, const char *layer, const struct line 
 
         for (int j = 0; j < 2; j++) {
             int which =
-                (i + j) % 2; /* who goes first changes, so that a drift of the machine hits both alike */
+                (i + j) % 2; /* which goes first changes, so that a drift of the machine hits both alike */
             found[which] = run_child(self, line->what, line->pairs, which ? layer : NULL);
             least[which] = found[which].least < least[which] ? found[which].least : least[which];
         }
@@ -392,7 +392,7 @@ static pid_t start_daemon(const char *build, const char *socket)
     return pid;
 }
 
-/* For all children; written, since pages that nobody has written are all the same page of zeros. */
+/* For all children; written, since pages that were never written are all the same page of zeros. */
 static bool share_memory(void)
 {
     int fd = memfd_create("bench-layer", 0);

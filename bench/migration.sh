@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # What does it cost that state follows a job? Programs with 48 KiB of state on two GPUs of one
 # cluster, one token each, profile gpusync. none: two programs, each of which keeps its GPU. p2p,
-# ondemand and system: three programs, so that jobs get whichever GPU is free. Jobs per second and
-# GPU, and of those of `none` in the same round: medians of ROUNDS rounds, with the extremes.
+# ondemand and system: three programs, so that jobs get whichever GPU is free. Of each: jobs per
+# second and GPU; KiB that a job moved; microseconds of a job that moving took, and of each KiB.
+# Medians of ROUNDS rounds, with the extremes. Rates of two and of three programs do not compare:
+# two leave their GPUs idle between jobs.
 # usage: bench/migration.sh [ROUNDS [JOBS]]
 set -uo pipefail
 build=${BATON_BUILD:-$(cd "$(dirname "$0")/../build" && pwd)}
@@ -21,7 +23,7 @@ export BATON_SOCKET=$scratch/socket HOME=$scratch XDG_RUNTIME_DIR=$scratch BATON
     POCL_CACHE_DIR=$scratch/pocl
 export BATON_TRANSLATE=$build/baton-translate POCL_DEVICES="basic basic"
 
-measure() { # MIGRATION PROGRAMS: jobs per second and GPU
+measure() { # MIGRATION PROGRAMS: jobs/s/GPU, KiB a job, us a job, us a KiB
     local pids=() status=0
     printf 'profile: gpusync\ngpu_cluster: 2\ndevices: 2\ntokens_per_gpu: 1\nmigration: %s\n' "$1" \
         >"$scratch/config"
@@ -32,40 +34,43 @@ measure() { # MIGRATION PROGRAMS: jobs per second and GPU
         sleep 0.05
     done
     for i in $(seq "$2"); do
-        "$build/baton" run --require-daemon --name "state$i" -- "$build/tests/gpusync/migrate-state" "$jobs" \
-            "$i" >"$scratch/out$i" 2>&1 &
+        "$build/baton" run --require-daemon --name "state$i" --stats "$scratch/stats$i" -- \
+            "$build/tests/gpusync/migrate-state" "$jobs" "$i" >"$scratch/out$i" 2>&1 &
         pids+=($!)
     done
     for pid in "${pids[@]}"; do wait "$pid" || status=1; done
     [ "$status" -eq 0 ] || { cat "$scratch"/out* >&2; exit 1; }
-    awk '/ jobs in / { rate += $1 / ($4 / 1e9) } END { printf "%.1f\n", rate / 2 }' "$scratch"/out*
-    rm -f "$scratch"/out*
+    python3 - "$jobs" "$scratch" "$2" <<'PY'
+import json, re, sys
+jobs, folder, programs = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+rate = kib = us = 0
+for i in range(1, programs + 1):
+    n, ns = re.search(r"(\d+) jobs in (\d+)", open(f"{folder}/out{i}").read()).groups()
+    stats = json.load(open(f"{folder}/stats{i}"))
+    rate += int(n) / (int(ns) / 1e9) / 2
+    kib += stats["moved_bytes"] / 1024 / jobs / programs
+    us += stats["moved_ms"] * 1e3 / jobs / programs
+print("%.1f %.2f %.2f %.3f" % (rate, kib, us, us / kib if kib else 0))
+PY
+    rm -f "$scratch"/out* "$scratch"/stats*
     kill "$daemon"
     wait "$daemon" 2>/dev/null
     daemon=
 }
 
-for round in $(seq "$rounds"); do
+for _ in $(seq "$rounds"); do
     for migration in none p2p ondemand system; do
-        rate=$(measure "$migration" "$([ "$migration" = none ] && echo 2 || echo 3)") || exit 1
-        echo "$round $migration $rate"
+        numbers=$(measure "$migration" "$([ "$migration" = none ] && echo 2 || echo 3)") || exit 1
+        echo "$migration $numbers"
     done
-done | tee "$scratch/rates" | sed -u 's/^/round /' >&2 || exit 1
-sort -k2,2 -k3,3n "$scratch/rates" | awk '
-    { n[$2]++; rates[$2, n[$2]] = $3; by[$1, $2] = $3; rounds = $1 > rounds ? $1 : rounds }
-    END {
-        printf "%-10s %12s %22s %14s\n", "migration", "jobs/s/GPU", "least .. most", "of none"
-        split("none p2p ondemand system", names, " ")
-        for (k = 1; k <= 4; k++) {
-            m = names[k]
-            least = 1e9; most = 0; sum = 0
-            for (r = 1; r <= rounds; r++) {
-                q = by[r, m] / by[r, "none"]
-                sum += q
-                least = q < least ? q : least
-                most = q > most ? q : most
-            }
-            printf "%-10s %12.1f %10.1f .. %-8.1f %6.2f (%.2f .. %.2f)\n", m,
-                rates[m, int((n[m] + 1) / 2)], rates[m, 1], rates[m, n[m]], sum / rounds, least, most
-        }
-    }'
+done | tee "$scratch/numbers" | sed -u 's/^/round: /' >&2 || exit 1
+python3 - "$scratch/numbers" <<'PY'
+import statistics, sys
+rows = [line.split() for line in open(sys.argv[1])]
+print("%-10s %28s %22s %24s %24s" % ("migration", "jobs/s/GPU", "KiB a job", "us a job", "us a KiB"))
+for name in ("none", "p2p", "ondemand", "system"):
+    columns = list(zip(*[map(float, row[1:]) for row in rows if row[0] == name]))
+    shown = ["%.*f (%.*f .. %.*f)" % (d, statistics.median(c), d, min(c), d, max(c))
+             for c, d in zip(columns, (0, 1, 1, 2))]
+    print("%-10s %28s %22s %24s %24s" % (name, *shown))
+PY

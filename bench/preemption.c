@@ -198,7 +198,7 @@ static double quiet_pending_of(const struct sample *sample)
 
 static void print_ms(double ms)
 {
-    if (isnan(ms)) /* no such job, or nobody counts it */
+    if (isnan(ms)) /* no such job, or it is not counted */
         printf(" %8s", "-");
     else
         printf(" %8.3f", ms);

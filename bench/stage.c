@@ -156,7 +156,7 @@ static pid_t spawn(const char *const argv[], const char *output, int fd, const s
         use_core(how->core);
     if (how->realtime)
         (void)sched_setscheduler(0, how->humble ? SCHED_RR : SCHED_FIFO, &parameters);
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a bench that gives up leaves nobody behind */
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a bench that gives up leaves no process behind */
     (void)execv(argv[0], (char *const *)(unsigned long)argv);
     _exit(3);
 }

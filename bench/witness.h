@@ -1,7 +1,7 @@
 /*
  * Tells the machine's standstills from the programs' waiting. The host of a virtual machine takes a
- * core away when it likes, for tens of milliseconds; whatever ran there is late, whoever scheduled
- * it. So a thread on every core, above everybody else (SCHED_FIFO 99), wakes up every half
+ * core away when it likes, for tens of milliseconds; what ran there is late under every scheduler.
+ * So a thread on every core, above all others (SCHED_FIFO 99), wakes up every half
  * millisecond and looks at the clock: where it comes late, nothing else on that core can have run
  * in time.
  *

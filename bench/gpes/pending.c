@@ -36,8 +36,10 @@ struct experiment {
     size_t sizes[SIZES];
     size_t n_low; /* instances of the low-priority program */
     double (*alone_ms)(struct gpes *gpes, size_t size);
-    void (*start)(struct gpes *gpes, struct stage_program *run, struct stage_how *how, size_t size,
-                  unsigned parts);
+    /* Of the low-priority program, alone: blocks of a launch, or bytes of a copy. */
+    double (*length)(struct gpes *gpes, size_t size);
+    bool copies; /* parts are chunks, not pieces */
+    void (*start)(struct gpes *gpes, struct stage_program *run, const struct stage_how *how, size_t size);
     double (*mega)(size_t size); /* the x axis: MB of the low-priority program */
 };
 
@@ -49,7 +51,13 @@ static const size_t *measured_sizes(const struct gpes *gpes, const struct experi
     return gpes->largest ? experiment->sizes + SIZES - 1 : experiment->sizes;
 }
 
-static void run_point(struct gpes *gpes, const struct experiment *experiment, size_t size,
+/* The low-priority program, of one size. */
+struct low {
+    size_t size;
+    double length;
+};
+
+static void run_point(struct gpes *gpes, const struct experiment *experiment, const struct low *of,
                       const struct setting *setting, const double alone[], double ret_pending[])
 {
     static const struct stage_how high = {.baton = true, .priority = 80, .name = "high", .realtime = true};
@@ -57,10 +65,14 @@ static void run_point(struct gpes *gpes, const struct experiment *experiment, si
         .baton = true, .priority = 10, .name = "low", .quiet = true, .realtime = true, .humble = true};
     struct stage_program runs[2] = {0};
     double ms[GPES_MOST_JOBS];
+    char part[32];
 
+    (void)snprintf(part, sizeof part, "%.0f", ceil(of->length / (setting->parts ? setting->parts : 1)));
+    if (setting->parts)
+        *(experiment->copies ? &low.chunk : &low.slice) = part;
     stage_daemon_start(&gpes->stage, setting->profile, NULL);
     for (size_t i = 0; i < experiment->n_low; i++)
-        experiment->start(gpes, &runs[i], &low, size, setting->parts);
+        experiment->start(gpes, &runs[i], &low, of->size);
     for (size_t i = 0; i < HIGH; i++) {
         size_t n = gpes_responses(gpes, &high, experiment->high[i], 37, gpes->quick ? 5 : 11, ms);
         ret_pending[i] = fmax(0, gpes_mean(ms, n) - alone[i]);
@@ -124,9 +136,11 @@ static void measure(struct gpes *gpes, const struct experiment *experiment, stru
     for (size_t i = 0; i < HIGH; i++)
         alone[i] = gpes_alone_ms(gpes, experiment->high[i]);
     for (size_t s = 0; s < n_sizes; s++) {
+        struct low low = {sizes[s], experiment->length(gpes, sizes[s])};
+
         result->low_ms[s] = experiment->alone_ms(gpes, sizes[s]);
         for (size_t k = 0; k < SETTINGS; k++)
-            run_point(gpes, experiment, sizes[s], &experiment->settings[k], alone, result->points[k][s]);
+            run_point(gpes, experiment, &low, &experiment->settings[k], alone, result->points[k][s]);
     }
 }
 
@@ -159,14 +173,22 @@ static double mmul_alone(struct gpes *gpes, size_t size)
     return gpes_alone_ms(gpes, (struct gpes_program){"mmul", size});
 }
 
-static void mmul_start(struct gpes *gpes, struct stage_program *run, struct stage_how *how, size_t size,
-                       unsigned parts)
+/*
+ * The program that counts blocks has no priority. Beside an endless program that has one it would
+ * never end.
+ */
+static double mmul_blocks(struct gpes *gpes, size_t size)
 {
-    char slice[32];
+    double blocks;
 
-    (void)snprintf(slice, sizeof slice, "%.0f",
-                   ceil(gpes_groups(gpes, (struct gpes_program){"mmul", size}) / (parts ? parts : 1)));
-    how->slice = parts ? slice : NULL;
+    stage_daemon_start(&gpes->stage, "priority", NULL);
+    blocks = gpes_groups(gpes, (struct gpes_program){"mmul", size});
+    stage_daemon_stop(&gpes->stage);
+    return blocks;
+}
+
+static void mmul_start(struct gpes *gpes, struct stage_program *run, const struct stage_how *how, size_t size)
+{
     gpes_start(gpes, run, how, (struct gpes_program){"mmul", size});
 }
 
@@ -200,6 +222,7 @@ void gpes_kernels(struct gpes *gpes)
         .sizes = {256, 384, 448, 512},
         .n_low = 2,
         .alone_ms = mmul_alone,
+        .length = mmul_blocks,
         .start = mmul_start,
         .mega = mmul_mega,
     };
@@ -221,16 +244,19 @@ static double copies_alone(struct gpes *gpes, size_t size)
     return 1e3 / stage_value(&run, "per_second");
 }
 
-static void copies_start(struct gpes *gpes, struct stage_program *run, struct stage_how *how, size_t size,
-                         unsigned parts)
+static double copies_bytes(struct gpes *gpes, size_t size)
+{
+    (void)gpes;
+    return (double)size;
+}
+
+static void copies_start(struct gpes *gpes, struct stage_program *run, const struct stage_how *how,
+                         size_t size)
 {
     char bytes[32];
-    char chunk[32];
     const char *options[] = {"--bytes", bytes, "--seconds", "600", NULL};
 
     (void)snprintf(bytes, sizeof bytes, "%zu", size);
-    (void)snprintf(chunk, sizeof chunk, "%zu", size / (parts ? parts : 1));
-    how->chunk = parts ? chunk : NULL;
     gpes_begin(gpes, run, how, gpes->api->copy_hog, options);
     if (!stage_await(run, "ready", 60000)) {
         fprintf(stderr, "the copying program did not start\n");
@@ -267,6 +293,8 @@ void gpes_copies(struct gpes *gpes)
         .sizes = {(size_t)64 << 20, (size_t)128 << 20, (size_t)256 << 20, (size_t)512 << 20},
         .n_low = 1,
         .alone_ms = copies_alone,
+        .length = copies_bytes,
+        .copies = true,
         .start = copies_start,
         .mega = copies_mega,
     };

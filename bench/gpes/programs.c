@@ -37,12 +37,6 @@ void gpes_begin(struct gpes *gpes, struct stage_program *run, const struct stage
     for (; *options && n < MOST_WORDS; options++)
         argv[n++] = *options;
     there.device = gpes->api->device;
-    /*
-     * A CUDA program has two threads that compute: the device's, and its own, which spins before it
-     * sleeps. Two such programs that Linux never interrupts keep batond from two cores.
-     */
-    if (gpes->api == &gpes_cuda && how->humble)
-        there.realtime = false;
     stage_start(&gpes->stage, run, &there, argv);
 }
 

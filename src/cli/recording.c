@@ -210,7 +210,7 @@ static void find_engines(struct trace_recording *recording)
 
         if (client && record->engine < RECORDING_ENGINES &&
             (record->kind == RECORD_REQUEST || record->kind == RECORD_GRANT || record->kind == RECORD_YIELD ||
-             record->kind == RECORD_OVERDUE))
+             record->kind == RECORD_LATE_YIELD))
             client->on[record->engine / 64] |= UINT64_C(1) << record->engine % 64;
     }
 }
@@ -261,13 +261,6 @@ struct recorded_client *recording_client(const struct trace_recording *recording
             return &recording->clients[i];
     }
     return NULL;
-}
-
-const char *recording_name(const struct trace_recording *recording, uint32_t client)
-{
-    const struct recorded_client *found = recording_client(recording, client);
-
-    return found ? found->name : "?";
 }
 
 const char *recording_kernel(const struct trace_recording *recording, const struct trace_record *record)

@@ -45,9 +45,8 @@ struct trace_recording {
 int recording_take(struct trace_recording *recording, struct monitor *monitor);
 void recording_done(struct trace_recording *recording);
 
-/* The client of that number, or NULL; its name, or "?". */
+/* The client of that number, or NULL. */
 struct recorded_client *recording_client(const struct trace_recording *recording, uint32_t client);
-const char *recording_name(const struct trace_recording *recording, uint32_t client);
 
 /* The name of a record's kernel, or NULL. */
 const char *recording_kernel(const struct trace_recording *recording, const struct trace_record *record);

@@ -29,8 +29,8 @@ static json_t *daemon_json(const struct frame_about_daemon *about, const char *p
         "memory_locked", (about->flags & ABOUT_LOCKED) != 0, "boosts", (about->flags & ABOUT_BOOSTS) != 0,
         "cores_awake", (about->flags & ABOUT_AWAKE) != 0, "settling", (about->flags & ABOUT_SETTLING) != 0,
         "reloads", (int)about->reloads, "grants", (json_int_t)about->grants, "yields",
-        (json_int_t)about->yields, "taken_back", (json_int_t)about->taken_back, "dropped",
-        (json_int_t)about->drops, "overdue", (json_int_t)about->overdue);
+        (json_int_t)about->yields, "leases_ended", (json_int_t)about->leases_ended, "dropped",
+        (json_int_t)about->drops, "late_yields", (json_int_t)about->late_yields);
 }
 
 static const char *lease_text(uint32_t state)
@@ -61,7 +61,7 @@ static json_t *client_json(const struct frame_about_client *about)
                   "priority", (int)about->priority, "asked_priority", (int)about->asked_priority, "state",
                   about->state == CLIENT_DRAINING ? "draining" : "connected", "requests",
                   (json_int_t)about->requests, "grants", (json_int_t)about->grants, "yields",
-                  (json_int_t)about->yields, "overdue", (int)about->overdue, "counters", counters);
+                  (json_int_t)about->yields, "late_yields", (int)about->late_yields, "counters", counters);
     if (client && about->period)
         (void)json_object_set_new(client, "period_ms", json_real(ms(about->period)));
     return client;
@@ -138,8 +138,8 @@ static void print_daemon(const struct frame_about_daemon *about, const char *pat
            about->flags & ABOUT_REALTIME ? "yes" : "no (no bound is claimed)",
            about->flags & ABOUT_LOCKED ? "locked" : "not locked",
            ms(about->now_at - about->started_at) / 1000, (unsigned long long)about->grants,
-           (unsigned long long)about->yields, (unsigned long long)about->taken_back,
-           (unsigned long long)about->overdue);
+           (unsigned long long)about->yields, (unsigned long long)about->leases_ended,
+           (unsigned long long)about->late_yields);
 }
 
 static void print_client(const struct frame_about_client *about)

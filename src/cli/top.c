@@ -334,7 +334,7 @@ static int run(const struct cli_args *args)
     top.socket = cli_value(args, "socket", NULL);
     result = refresh(&top);
     if (result)
-        return cli_fail_environment(args, result, "no batond answers (`batond` starts one)");
+        return monitor_fail_absent(args, top.socket, result);
     if (!cli_has(args, "once") && isatty(STDOUT_FILENO) && isatty(STDIN_FILENO))
         status = live(args, &top, (int)interval_ms);
     else

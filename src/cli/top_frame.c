@@ -139,8 +139,8 @@ static void put_head(struct screen *screen)
                             "  real-time %s%s%s",
                    about->version, about->profile, ms(about->now_at - about->started_at) / 1000,
                    about->clients, about->clients == 1 ? "" : "s", admission->late ? TOP_BAD : "",
-                   (unsigned long long)admission->late, TOP_PLAIN, about->overdue ? TOP_BAD : "",
-                   (unsigned long long)about->overdue, about->flags & ABOUT_REALTIME ? "yes" : "no",
+                   (unsigned long long)admission->late, TOP_PLAIN, about->late_yields ? TOP_BAD : "",
+                   (unsigned long long)about->late_yields, about->flags & ABOUT_REALTIME ? "yes" : "no",
                    admission->planning ? "  planning" : "", admission->stale ? "  plan is stale" : "");
     put_line(screen, line);
 }

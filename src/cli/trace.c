@@ -236,9 +236,9 @@ static void write_record(struct writing *w, size_t i)
         trace_mark(&w->writer, client->pid, client_track(client, record->engine), TRACE_YIELD, client->name,
                    "asked to yield", at);
         break;
-    case RECORD_OVERDUE:
-        trace_mark(&w->writer, client->pid, client_track(client, record->engine), TRACE_OVERDUE, client->name,
-                   "does not yield", at);
+    case RECORD_LATE_YIELD:
+        trace_mark(&w->writer, client->pid, client_track(client, record->engine), TRACE_LATE_YIELD,
+                   client->name, "does not yield", at);
         break;
     case RECORD_RUN:
         write_run(w, i, client);
@@ -463,7 +463,7 @@ static int run(const struct cli_args *args)
         return cli_fail_usage(args, "expected -o OUT.json");
     result = monitor_open(&monitor, cli_value(args, "socket", NULL));
     if (result)
-        return cli_fail_environment(args, result, "no batond answers (`batond` starts one)");
+        return monitor_fail_absent(args, cli_value(args, "socket", NULL), result);
     result = recording_take(&recording, &monitor);
     monitor_close(&monitor);
     if (result) {

@@ -114,14 +114,6 @@ int entry_find(const char *symbol)
     return ENTRY_NONE;
 }
 
-bool entry_knows_base(const char *base)
-{
-    for (size_t i = 0; i < N_ROWS; i++)
-        if (strcmp(rows[i].base, base) == 0)
-            return true;
-    return false;
-}
-
 /* Under the lock. */
 static int find_spare(const char *name)
 {

@@ -77,9 +77,6 @@ struct entry *entry_change(unsigned index);
 /* The index of an exported symbol; ENTRY_NONE: no such symbol. */
 int entry_find(const char *symbol);
 
-/* Is the base of a row of the table? */
-bool entry_knows_base(const char *base);
-
 /*
  * A place for a name that no table knows; the same for the same name. ENTRY_NONE: all are taken.
  * Thread-safe.

@@ -83,7 +83,10 @@ static CUresult ask_param(const struct function_record *function, size_t index, 
                                       : CUDA_ERROR_NOT_SUPPORTED;
 }
 
-/* Until the driver says that there is no such parameter. */
+/*
+ * Until the driver says that there is no such parameter. If one is where no kernel can have it, the
+ * driver's answers are not believed, and the parameters are not known.
+ */
 static void read_params(struct function_record *function)
 {
     CUresult code = CUDA_SUCCESS;
@@ -93,9 +96,10 @@ static void read_params(struct function_record *function)
            (code = ask_param(function, function->n_params, &offset, &size)) == CUDA_SUCCESS) {
         void *grown = realloc(function->params, (function->n_params + 1) * sizeof *function->params);
 
-        if (!grown)
+        if (grown)
+            function->params = grown;
+        if (!grown || offset > FUNCTION_MOST_BYTES || size > FUNCTION_MOST_BYTES - offset)
             return;
-        function->params = grown;
         function->params[function->n_params++] = (struct function_param){offset, size};
         function->bytes = offset + size > function->bytes ? offset + size : function->bytes;
     }

@@ -25,7 +25,7 @@
 #include "engine/meter.h"
 #include "ptx/cut/ptx_cut.h"
 
-enum { FUNCTION_MOST_PARAMS = 1024 };
+enum { FUNCTION_MOST_PARAMS = 1024, FUNCTION_MOST_BYTES = 32764 }; /* of a kernel, as CUDA 12 allows */
 
 struct module_record;
 

@@ -7,6 +7,7 @@
 #include "cuda/mark_private.h"
 
 #define BASE_AGE_NS (1 * NSEC_PER_SEC) /* older bases are replaced: floats of milliseconds stay exact */
+#define LONGEST_MS  1e9F               /* between two events; a driver that says more is not believed */
 
 static struct mark *new_mark(struct context_record *context)
 {
@@ -124,8 +125,9 @@ static uint64_t event_end(const struct mark *mark, const struct mark *base, uint
     context_visit_begin(mark->context, &visit);
     code = genuine.cuEventElapsedTime(&ms, base->event, mark->event);
     context_visit_end(&visit);
-    return code == CUDA_SUCCESS ? (uint64_t)((int64_t)atomic_load(&base->ended) + (int64_t)((double)ms * 1e6))
-                                : now;
+    if (code != CUDA_SUCCESS || !(ms > -LONGEST_MS && ms < LONGEST_MS)) /* also if it is no number */
+        return now;
+    return (uint64_t)((int64_t)atomic_load(&base->ended) + (int64_t)((double)ms * 1e6));
 }
 
 /* Of a complete mark. Under marks_lock. */

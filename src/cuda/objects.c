@@ -64,7 +64,8 @@ static void name_device(struct device_record *device)
 {
     char id[32] = "";
 
-    if (genuine.cuDeviceGetPCIBusId(id, sizeof id, device->device) != CUDA_SUCCESS ||
+    /* the last byte stays 0, whatever the driver writes */
+    if (genuine.cuDeviceGetPCIBusId(id, sizeof id - 1, device->device) != CUDA_SUCCESS ||
         !device_name_bus_id(id, device->name))
         device_name_indexed("cuda", (unsigned)device->device, device->name);
 }

@@ -86,8 +86,7 @@ size_t image_variables(const struct image *image);
 const struct image_variable *image_variable_at(const struct image *image, size_t index);
 const struct image_variable *image_find_variable(const struct image *image, const char *name);
 
-/* PTX version as 10 * major + minor and the target's number (80 for sm_80) of the first text. */
-unsigned image_ptx_version(const struct image *image);
+/* The target's number (80 for sm_80) of the first text. */
 unsigned image_target(const struct image *image);
 bool image_was_cached(const struct image *image); /* no compiler was needed */
 

@@ -182,7 +182,6 @@ enum cpu_status image_fill(struct image *image, const struct unit *unit, void *o
     for (size_t i = 0; i < unit->n_routines; i++)
         if (unit->routines[i].routine->is_entry)
             fill_entry(image, &unit->routines[i], at++, &names, &parameters);
-    image->ptx_version = unit->n_modules ? unit->modules[0].version : 0;
     image->target = unit->n_modules ? unit->modules[0].target : 0;
     return fill_variables(image, unit, owner, &names, text, size);
 }
@@ -221,11 +220,6 @@ const struct image_variable *image_find_variable(const struct image *image, cons
         if (strcmp(image->variables[i].name, name) == 0)
             return &image->variables[i];
     return NULL;
-}
-
-unsigned image_ptx_version(const struct image *image)
-{
-    return image->ptx_version;
 }
 
 unsigned image_target(const struct image *image)

@@ -22,7 +22,7 @@ struct image {
     uint64_t constants, constants_end;
     char *names; /* all names, owned */
     struct image_parameter *parameters;
-    unsigned ptx_version, target;
+    unsigned target;
     bool was_cached;
 };
 

@@ -31,9 +31,9 @@ static void about_daemon(struct server *server, struct frame *frame)
     about->now_at = (uint64_t)server->now_at;
     about->grants = server->grants;
     about->yields = server->yields;
-    about->taken_back = server->taken_back;
+    about->leases_ended = server->leases_ended;
     about->drops = server->drops;
-    about->overdue = server->overdue;
+    about->late_yields = server->late_yields;
     text(about->version, sizeof about->version, BATON_VERSION);
     text(about->profile, sizeof about->profile, server->profile->name);
     text(about->policy, sizeof about->policy, sched_policies[server->config.policy].name);
@@ -153,7 +153,7 @@ static bool about_client(struct server *server, uint32_t index, struct frame *fr
     about->asked_priority = peer->hello.priority;
     about->state = peer->state == PEER_DRAINING ? CLIENT_DRAINING : CLIENT_CONNECTED;
     about->next = index + 1;
-    about->overdue = peer->overdue;
+    about->late_yields = peer->late_yields;
     about->since_at = (uint64_t)peer->since_at;
     about->requests = peer->requests;
     about->grants = peer->grants;

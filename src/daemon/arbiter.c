@@ -408,18 +408,18 @@ void arbiter_tick(struct server *server)
         struct peer *peer = server->holders[e];
         struct hold *hold = peer ? &peer->holds[server->holder_leases[e]] : NULL;
 
-        if (!hold || !hold->yield_at || hold->overdue)
+        if (!hold || !hold->yield_at || hold->yields_late)
             continue;
-        if (server->now_at - hold->yield_at < server->config.overdue) {
-            server_arm(server, hold->yield_at + server->config.overdue);
+        if (server->now_at - hold->yield_at < server->config.late_yield) {
+            server_arm(server, hold->yield_at + server->config.late_yield);
             continue;
         }
-        hold->overdue = true;
+        hold->yields_late = true;
         /* A boost lasts until the next border is due, not for ever. */
         holds_restore(server, peer);
-        peer->overdue++;
-        server->overdue++;
-        holds_note(server, RECORD_OVERDUE, peer, hold);
-        peer_report(server, peer, REPORT_OVERDUE, e);
+        peer->late_yields++;
+        server->late_yields++;
+        holds_note(server, RECORD_LATE_YIELD, peer, hold);
+        peer_report(server, peer, REPORT_LATE_YIELD, e);
     }
 }

@@ -29,7 +29,7 @@ void config_init(struct config *config)
         .declare = true,
         .probe = true,
         .settle = 250 * NSEC_PER_MS,
-        .overdue = NSEC_PER_SEC,
+        .late_yield = NSEC_PER_SEC,
         .realtime = true,
         .awake = true,
         .band_low = 10,
@@ -204,7 +204,7 @@ static int read_numbers(const struct reader *reader, struct config *config)
     if (!result)
         result = read_ms(reader, "settle_ms", &config->settle);
     if (!result)
-        result = read_ms(reader, "overdue_ms", &config->overdue);
+        result = read_ms(reader, "late_yield_ms", &config->late_yield);
     if (!result)
         result = read_ms(reader, "idle_exit_ms", &config->idle_exit);
     return result;

@@ -69,10 +69,10 @@ struct config {
     bool probe; /* look for devices through OpenCL */
     /* after an unclean end: how long to wait for clients of the predecessor */
     baton_nsec settle;
-    baton_nsec overdue;   /* a holder that has not given way after this time is reported */
-    baton_nsec idle_exit; /* end after this time without clients; 0: never */
-    bool realtime;        /* try SCHED_FIFO and locked memory */
-    bool awake;           /* keep idle cores awake beside real-time programs */
+    baton_nsec late_yield; /* a holder that has not given way after this time is reported */
+    baton_nsec idle_exit;  /* end after this time without clients; 0: never */
+    bool realtime;         /* try SCHED_FIFO and locked memory */
+    bool awake;            /* keep idle cores awake beside real-time programs */
     /* SCHED_FIFO priorities for boosted clients; the daemon runs above */
     unsigned band_low, band_high;
     struct config_user others; /* uid is unused */

@@ -275,10 +275,11 @@ void exposition_write(const struct server *server, FILE *out)
     number(out, "baton_devices", "gauge", "GPUs that are known", server->n_devices);
     number(out, "baton_grants_total", "counter", "grants of engines", server->grants);
     number(out, "baton_yields_total", "counter", "times a holder was asked to yield", server->yields);
-    number(out, "baton_taken_back_total", "counter", "idle leases that another client ended",
-           server->taken_back);
+    number(out, "baton_leases_ended_total", "counter", "idle leases that another client ended",
+           server->leases_ended);
     number(out, "baton_dropped_total", "counter", "connections dropped", server->drops);
-    number(out, "baton_overdue_total", "counter", "holders that did not yield in time", server->overdue);
+    number(out, "baton_late_yields_total", "counter", "holders that did not yield in time",
+           server->late_yields);
     number(out, "baton_late_jobs_total", "counter", "jobs that missed a deadline or exceeded a bound",
            server->late);
     number(out, "baton_plans_total", "counter", "answers of the planner", admission->plans);

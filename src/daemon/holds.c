@@ -80,7 +80,7 @@ void holds_restore(struct server *server, struct peer *peer)
     for (unsigned i = 0; i < PAGE_LEASES; i++) {
         const struct hold *hold = &peer->holds[i];
 
-        if (hold->state == HOLD_HELD && hold->yield_at && !hold->overdue)
+        if (hold->state == HOLD_HELD && hold->yield_at && !hold->yields_late)
             return;
     }
     peer->boosted = 0;
@@ -101,7 +101,7 @@ void holds_forget(struct server *server, struct peer *peer, unsigned index, enum
     hold->state = next;
     hold->yield_at = 0;
     hold->told = 0;
-    hold->overdue = false;
+    hold->yields_late = false;
     holds_restore(server, peer);
 }
 
@@ -165,7 +165,7 @@ bool holds_call_in(struct server *server, struct peer *peer, unsigned index, uin
         tell_wanted(server, peer, index, flags);
         return false;
     case LEASE_CALLED_TAKEN:
-        server->taken_back++;
+        server->leases_ended++;
         holds_note(server, RECORD_TAKEN, peer, hold);
         break;
     case LEASE_CALLED_GONE: /* its RELEASE is under way and will find the hold over */
@@ -275,7 +275,7 @@ static void ask_to_yield(struct server *server, const struct sched_decision *dec
     peer->yields++;
     holds_note(server, RECORD_YIELD, peer, hold);
     hold->yield_at = server->now_at;
-    server_arm(server, server->now_at + server->config.overdue);
+    server_arm(server, server->now_at + server->config.late_yield);
     (void)holds_call_in(server, peer, index, LEASE_FLAGS);
 }
 

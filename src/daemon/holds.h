@@ -4,7 +4,7 @@
  * the core is never entered twice.
  *
  * Idle leases do no harm because of one rule (docs/protocols.md M3): before a request reaches the
- * core, every held lease on one of its engines is called in. An idle lease is taken back at once. A
+ * core, every held lease on one of its engines is called in. An idle lease ends at once. A
  * busy one now carries WANTED, and its client must report when it is done. So whenever a client
  * waits in the core, the holder is flagged.
  *

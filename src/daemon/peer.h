@@ -25,7 +25,7 @@
 /*
  * The state of one lease in the daemon.
  *
- *   UNUSED -ATTACH-> FREE -REQUEST-> WAITING -grant-> HELD -RELEASE, taken back, gone-> FREE
+ *   UNUSED -ATTACH-> FREE -REQUEST-> WAITING -grant-> HELD -RELEASE, ended, gone-> FREE
  *             |                         ^               | RELEASE with next
  *             +-- busy: DECLARED        +---------------+
  */
@@ -47,7 +47,7 @@ struct hold {
     unsigned group;
     baton_nsec contended_at; /* since when another client waits for its engines; 0: none does */
     baton_nsec yield_at;     /* when it was asked to give way; 0: it was not */
-    bool overdue;
+    bool yields_late;
     uint64_t told; /* LEASE_FLAG_* that the client was told by frame */
 };
 
@@ -132,7 +132,7 @@ struct peer {
     unsigned level;  /* 0: the threads have the program's own policy */
     baton_nsec since_at, drain_at;
     uint64_t requests, grants, yields;
-    uint32_t overdue;
+    uint32_t late_yields;
     struct peer_notice {
         struct frame_notice said; /* as printable text */
         baton_nsec at;
@@ -178,7 +178,7 @@ struct server {
     struct history history;
     struct tally tally;
     struct moves moves;
-    uint64_t grants, yields, taken_back, drops, overdue, late;
+    uint64_t grants, yields, leases_ended, drops, late_yields, late;
     uint32_t reloads, declared;
     unsigned n_realtime; /* connected programs with deadlines or a real-time priority */
     bool ranks_changed;  /* levels on the CPUs must be computed again */

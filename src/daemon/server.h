@@ -38,13 +38,13 @@ struct credentials {
 
 /* An event that a user should know; the host puts it into words. */
 enum report_kind {
-    REPORT_BAD_FRAME, /* peer: dropped for bytes that make no sense */
-    REPORT_SLOW,      /* peer: dropped because it does not read */
-    REPORT_OVERDUE,   /* peer, detail: engine; has not given way */
-    REPORT_REFUSED,   /* peer, detail: errno */
-    REPORT_UNDRAINED, /* peer: its process cannot be watched; taken as drained after a wait */
-    REPORT_SETTLED,   /* detail: clients that declared something busy */
-    REPORT_OVERRUN,   /* peer, name, detail: its budget in ns; a job used more engine time than that */
+    REPORT_BAD_FRAME,  /* peer: dropped for bytes that make no sense */
+    REPORT_SLOW,       /* peer: dropped because it does not read */
+    REPORT_LATE_YIELD, /* peer, detail: engine; has not given way */
+    REPORT_REFUSED,    /* peer, detail: errno */
+    REPORT_UNDRAINED,  /* peer: its process cannot be watched; taken as drained after a wait */
+    REPORT_SETTLED,    /* detail: clients that declared something busy */
+    REPORT_OVERRUN,    /* peer, name, detail: its budget in ns; a job used more engine time than that */
     /*
      * peer, name, detail: enum plan_request_kind, count: as planned, response: length of a request
      * that is longer than planned; 0: a job made more requests

@@ -259,7 +259,7 @@ void server_set_limits(struct server *server, const struct config *config, baton
     server->config.n_users = config->n_users;
     memcpy(server->config.claims, config->claims, sizeof server->config.claims);
     server->config.n_claims = config->n_claims;
-    server->config.overdue = config->overdue;
+    server->config.late_yield = config->late_yield;
     server->config.admission = config->admission;
     server->reloads++;
     for (unsigned i = 0; i < server->config.clients; i++) {

@@ -6,7 +6,7 @@
  *
  * Life. The front fills in the fields of the first part. A draft on the stack goes to the driver at
  * once (direct.h). A heap object becomes a node with one reference by command_init().
- * graph_submit() adds the graph's own reference, which lasts until the command is complete. The
+ * graph_open() adds the graph's own reference, which lasts until the command is complete. The
  * last command_unref() calls driver_ops::free.
  *
  *     QUEUED --(waits are over, a thread takes it)--> SUBMITTED --(engine entered)--> RUNNING
@@ -82,7 +82,7 @@ struct command_edge {
 };
 
 struct command {
-    /* --- filled in by the front; constant from graph_submit() on --- */
+    /* --- filled in by the front; constant from graph_open() on --- */
     struct command_queue *queue; /* kept alive by the front's own part; NULL: a node without work */
     enum engine_kind engine;     /* what it is reported as */
     bool leased;                 /* occupies its engine; markers do not */

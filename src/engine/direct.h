@@ -6,7 +6,7 @@
  *             the driver's call, with a mark;
  *             then one of direct_in_flight(), direct_over() if the call has waited for the end, and
  *             direct_leave() if the driver refused the command
- *     } else make a heap command and graph_submit() it;
+ *     } else make a heap command and give it to the graph (graph_open());
  *
  * draft: a struct command with its first part filled in and resolved (command_resolve()); it need
  * not live longer than the calls.

@@ -323,15 +323,6 @@ static bool make_room(struct device_engine *engine, int64_t predicted)
 
 /* --- called from other files --- */
 
-void flight_settle(struct device_engine *engine, bool wait)
-{
-    pthread_mutex_lock(&engine->lock);
-    if (wait && engine->flight.n)
-        await_entry(engine, engine->flight.n - 1);
-    flight_reap_locked(engine, false);
-    pthread_mutex_unlock(&engine->lock);
-}
-
 void flight_reap(struct device_engine *engine, bool wait)
 {
     if (!flight_any(engine))

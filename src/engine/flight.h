@@ -66,9 +66,6 @@ bool flight_make_room(struct device_engine *engine, int64_t predicted);
 /* Leaves the engine for all complete commands, oldest first; wait: waits for all. */
 void flight_reap(struct device_engine *engine, bool wait);
 
-/* The same, but wait applies only to commands that are in flight now. */
-void flight_settle(struct device_engine *engine, bool wait);
-
 /* Under the engine's lock, which it unlocks and locks. */
 void flight_reap_locked(struct device_engine *engine, bool wait);
 

@@ -170,18 +170,6 @@ void graph_close(struct command *command)
     graph_unlock();
 }
 
-void graph_submit(struct command *command, size_t n, const struct graph_wait waits[])
-{
-    graph_open(command);
-    for (size_t i = 0; i < n; i++) {
-        if (waits[i].command)
-            graph_wait_command(command, waits[i].command, waits[i].kind);
-        else
-            graph_wait_mark(command, waits[i].mark);
-    }
-    graph_close(command);
-}
-
 struct command *graph_last(struct command_queue *queue)
 {
     struct command *last = NULL;

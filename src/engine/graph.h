@@ -40,16 +40,6 @@ void graph_wait_command(struct command *command, struct command *other, enum edg
 void graph_wait_mark(struct command *command, struct mark *mark);
 void graph_close(struct command *command);
 
-/* One wait of a list: exactly one of the two is set. Both are borrowed. */
-struct graph_wait {
-    struct command *command;
-    enum edge_kind kind;
-    struct mark *mark;
-};
-
-/* All of the above at once. */
-void graph_submit(struct command *command, size_t n, const struct graph_wait waits[]);
-
 /*
  * The newest incomplete command of the queue, with a reference, or NULL. A command of another queue
  * waits for it to follow everything submitted to this in-order queue so far. (CUDA's legacy stream

@@ -65,8 +65,6 @@ extern const struct ptx_row ptx_rows[];
 extern const size_t ptx_n_rows;
 extern const struct ptx_row ptx_unknown_row; /* the one of family PTX_UNKNOWN */
 
-enum { PTX_MOST_MODIFIERS = 12 };
-
 /* An opcode and the dotted tokens behind it, matched with a row. */
 struct ptx_match {
     const struct ptx_row *row;

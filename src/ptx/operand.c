@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum { MOST_PARTS = 256, DEEPEST = 4 };
+enum { DEEPEST = 4 };
 
 static int read_nested(struct ptx_reader *reader, struct ptx_operand *ret_operand, unsigned depth);
 

@@ -14,7 +14,6 @@
 
 #include "base/nsec.h"
 
-#define PAGE_COLUMNS   48
 #define PAGE_NO_COLOUR SIZE_MAX
 
 struct html_page {

@@ -6,8 +6,8 @@
 #include "base/demangle.h"
 
 static const char *const names[TRACE_CATEGORIES] = {
-    "running", "queued",  "granted", "release",  "done",      "miss",    "overrun",
-    "yield",   "inherit", "job",     "planning", "unclaimed", "overdue", "notice",
+    "running", "queued",  "granted", "release",  "done",      "miss",       "overrun",
+    "yield",   "inherit", "job",     "planning", "unclaimed", "late-yield", "notice",
 };
 
 const char *trace_category_name(enum trace_category category)

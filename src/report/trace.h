@@ -18,20 +18,20 @@
 
 /* Categories: the meaning of a span or mark. The report counts and colours by them. */
 enum trace_category {
-    TRACE_RUNNING,   /* an engine or CPU works for a job */
-    TRACE_QUEUED,    /* a command waits */
-    TRACE_GRANTED,   /* holds the engine between pieces */
-    TRACE_RELEASE,   /* mark: a job is released */
-    TRACE_DONE,      /* mark: a job is complete */
-    TRACE_MISS,      /* mark: a deadline was missed */
-    TRACE_OVERRUN,   /* mark: a bound that is claimed was exceeded */
-    TRACE_YIELD,     /* mark: asked to yield */
-    TRACE_INHERIT,   /* mark: runs with an inherited priority */
-    TRACE_JOB,       /* a job from release to completion, on its task's own row */
-    TRACE_PLANNING,  /* batond's planner analyses a task */
-    TRACE_UNCLAIMED, /* mark: a job took longer than a computed bound that is not claimed */
-    TRACE_OVERDUE,   /* mark: a holder has not yielded in time */
-    TRACE_NOTICE,    /* mark: a notice, such as a kernel that cannot be cut */
+    TRACE_RUNNING,    /* an engine or CPU works for a job */
+    TRACE_QUEUED,     /* a command waits */
+    TRACE_GRANTED,    /* holds the engine between pieces */
+    TRACE_RELEASE,    /* mark: a job is released */
+    TRACE_DONE,       /* mark: a job is complete */
+    TRACE_MISS,       /* mark: a deadline was missed */
+    TRACE_OVERRUN,    /* mark: a bound that is claimed was exceeded */
+    TRACE_YIELD,      /* mark: asked to yield */
+    TRACE_INHERIT,    /* mark: runs with an inherited priority */
+    TRACE_JOB,        /* a job from release to completion, on its task's own row */
+    TRACE_PLANNING,   /* batond's planner analyses a task */
+    TRACE_UNCLAIMED,  /* mark: a job took longer than a computed bound that is not claimed */
+    TRACE_LATE_YIELD, /* mark: a holder has not yielded in time */
+    TRACE_NOTICE,     /* mark: a notice, such as a kernel that cannot be cut */
     TRACE_CATEGORIES,
 };
 

@@ -132,19 +132,19 @@ enum client_state { CLIENT_CONNECTED, CLIENT_DRAINING, CLIENT_DEPARTED };
 
 /* Events in traces. */
 enum record_kind {
-    RECORD_JOIN,    /* client */
-    RECORD_LEAVE,   /* client */
-    RECORD_REQUEST, /* client, engine */
-    RECORD_GRANT,   /* client, engine */
-    RECORD_YIELD,   /* client, engine: was asked to yield */
-    RECORD_RELEASE, /* client, engine */
-    RECORD_TAKEN,   /* client, engine: an idle lease was reclaimed */
-    RECORD_OVERDUE, /* client, engine: did not yield in time */
-    RECORD_RUN,     /* client, engine, at .. at + length: work on the engine */
-    RECORD_JOB,     /* client, at .. at + length: a job from its release to its completion */
-    RECORD_MISS,    /* client, at .. at + length: from a job's deadline to its completion */
-    RECORD_EXCEED,  /* client, engine: RULE_*, at .. at + length: a job beyond its bound, claimed or not */
-    RECORD_PLANNED, /* job: task (UINT32_MAX: none), engine: VERDICT_*; at .. at + length: planning */
+    RECORD_JOIN,       /* client */
+    RECORD_LEAVE,      /* client */
+    RECORD_REQUEST,    /* client, engine */
+    RECORD_GRANT,      /* client, engine */
+    RECORD_YIELD,      /* client, engine: was asked to yield */
+    RECORD_RELEASE,    /* client, engine */
+    RECORD_TAKEN,      /* client, engine: an idle lease was reclaimed */
+    RECORD_LATE_YIELD, /* client, engine: did not yield in time */
+    RECORD_RUN,        /* client, engine, at .. at + length: work on the engine */
+    RECORD_JOB,        /* client, at .. at + length: a job from its release to its completion */
+    RECORD_MISS,       /* client, at .. at + length: from a job's deadline to its completion */
+    RECORD_EXCEED,     /* client, engine: RULE_*, at .. at + length: a job beyond its bound, claimed or not */
+    RECORD_PLANNED,    /* job: task (UINT32_MAX: none), engine: VERDICT_*; at .. at + length: planning */
     RECORD_KINDS,
 };
 

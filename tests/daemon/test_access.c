@@ -152,7 +152,7 @@ START_TEST(a_client_that_never_yields_is_reported_and_harms_no_other_engine)
     struct frame answer;
     baton_nsec until_at;
 
-    fixture_start(&fixture, PLAIN "overdue_ms: 50\n", NULL);
+    fixture_start(&fixture, PLAIN "late_yield_ms: 50\n", NULL);
     hog = puppet_start(&fixture, "hog", 10, DEVICE);
     urgent = puppet_start(&fixture, "urgent", 80, DEVICE);
     other = puppet_start(&fixture, "other", 20, "test:1");
@@ -168,8 +168,8 @@ START_TEST(a_client_that_never_yields_is_reported_and_harms_no_other_engine)
         ck_assert(clock_now() < until_at);
         raw_send(&monitor, &query);
         ck_assert(raw_receive(&monitor, &answer));
-    } while (answer.about_daemon.overdue == 0);
-    ck_assert_uint_eq(answer.about_daemon.overdue, 1);
+    } while (answer.about_daemon.late_yields == 0);
+    ck_assert_uint_eq(answer.about_daemon.late_yields, 1);
     puppet_kill(&hog);
     puppet_do(&urgent, PUPPET_WAIT, 'W');
     raw_close(&monitor);

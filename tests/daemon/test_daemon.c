@@ -37,7 +37,7 @@ START_TEST(an_engine_goes_from_one_process_to_the_other)
     puppet_do(&b, PUPPET_END, 'E');
     puppet_do(&b, PUPPET_FREE, 'B'); /* kept: no message */
     puppet_do(&b, PUPPET_END, 'E');
-    puppet_do(&a, PUPPET_BEGIN, 'B'); /* an idle lease is taken back */
+    puppet_do(&a, PUPPET_BEGIN, 'B'); /* an idle lease ends */
     puppet_do(&b, PUPPET_FREE, 'N');
     puppet_quit(&a);
     puppet_quit(&b);

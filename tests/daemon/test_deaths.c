@@ -74,7 +74,7 @@ START_TEST(a_client_killed_at_any_step_gives_its_engine_back_at_once)
 {
     struct fixture fixture;
 
-    fixture_start(&fixture, PLAIN "overdue_ms: 3600000\n", NULL);
+    fixture_start(&fixture, PLAIN "late_yield_ms: 3600000\n", NULL);
     for (int step = 0; step < STEPS; step++)
         for (unsigned n = 0; n < 3; n++)
             kill_at_step(&fixture, step);

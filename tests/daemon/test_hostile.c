@@ -288,7 +288,7 @@ START_TEST(what_a_killed_daemon_raised_is_put_back)
     struct fixture fixture;
     struct puppet holder, urgent;
 
-    if (boosted_holder(&fixture, "probe: false\noverdue_ms: 60000\n", &holder, &urgent)) {
+    if (boosted_holder(&fixture, "probe: false\nlate_yield_ms: 60000\n", &holder, &urgent)) {
         fixture_kill_daemon(&fixture, SIGKILL);
         fixture_wait(is_ordinary, &holder, "the holder is what it was");
     }
@@ -303,7 +303,7 @@ START_TEST(who_never_gives_way_is_not_boosted_for_ever)
     struct fixture fixture;
     struct puppet holder, urgent;
 
-    if (boosted_holder(&fixture, "probe: false\noverdue_ms: 500\n", &holder, &urgent))
+    if (boosted_holder(&fixture, "probe: false\nlate_yield_ms: 500\n", &holder, &urgent))
         fixture_wait(is_ordinary, &holder, "the boost has ended");
     puppet_kill(&holder);
     puppet_kill(&urgent);

@@ -81,7 +81,7 @@ struct slot {
 
 /* How often the interesting things happened: the generator must reach them. */
 struct world_seen {
-    uint64_t begins, fast_begins, yields, client_kills, daemon_kills, cuts, declared, taken_back,
+    uint64_t begins, fast_begins, yields, client_kills, daemon_kills, cuts, declared, leases_ended,
         overlaps_passing, groups, nested, outlived, group_kills, placed, plans, efforts, followed, flights,
         flights_kept;
 };

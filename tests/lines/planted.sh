@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# tools/check-lines finds what is planted: wide lines of each kind, a long file, a long function,
-# and an entry of its list that is no longer needed; and it passes the same tree without them.
+# tools/check-lines finds what is planted: wide lines of each kind, a long file, function or
+# paragraph, and an entry of its list that is no longer needed; and it passes the same tree without
+# them.
 set -uo pipefail
 check=$BATON_SOURCE/tools/check-lines
 root=$(mktemp -d) || exit 1
@@ -64,6 +65,21 @@ expects 'a comment of several lines' 'src/x.c:4: a comment of 101 columns'
 clean_tree
 printf '    # %s\n' "$(wide 95)" >>"$root/tools/x"
 expects 'a comment of a script' 'tools/x:4: a comment of 101 columns'
+
+clean_tree
+seq 6 >"$root/docs/x.md" # then 7 lines of a table and of code
+printf '\n%s\n```\n%s\n```\n' "$(seq -f '| %g |' 7)" "$(seq 7)" >>"$root/docs/x.md"
+expects 'a paragraph of six lines, tables and code' ''
+
+printf '\n- a\n%s\n- b\n' "$(seq -f '  %g' 5)" >>"$root/docs/x.md"
+expects 'an item of six lines' ''
+
+printf '\n%s\n' "$(seq 7)" >>"$root/docs/x.md"
+expects 'a long paragraph' 'docs/x.md:33: a paragraph of 7 lines \(at most 6\)'
+
+clean_tree
+printf 'x\n\n- a\n- b\n%s\n' "$(seq -f '  %g' 6)" >"$root/docs/x.md"
+expects 'a long item' 'docs/x.md:4: a paragraph of 7 lines'
 
 clean_tree
 lines 501 >"$root/src/x.c"

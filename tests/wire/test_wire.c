@@ -202,7 +202,7 @@ START_TEST(a_lease_goes_round_without_a_message)
 }
 END_TEST
 
-START_TEST(an_idle_lease_is_taken_back_and_cannot_begin)
+START_TEST(an_idle_lease_is_ended_and_cannot_begin)
 {
     lease_word word = lease_word_make(LEASE_STATE_IDLE, 0, 7, 3);
     uint64_t seen;
@@ -486,7 +486,7 @@ HARNESS_MAIN("wire", 60, a_kernel_keeps_its_number_and_the_table_never_overflows
              a_hello_carries_its_name_padded_with_zeros, what_decodes_encodes_to_the_same_bytes,
              every_proper_prefix_of_a_frame_is_partial, a_size_that_is_not_the_types_own_is_bad,
              a_text_with_bytes_behind_its_end_is_bad, an_outbox_refuses_what_does_not_fit_and_loses_nothing,
-             a_lease_goes_round_without_a_message, an_idle_lease_is_taken_back_and_cannot_begin,
+             a_lease_goes_round_without_a_message, an_idle_lease_is_ended_and_cannot_begin,
              a_busy_lease_is_flagged_and_must_be_given_back,
              a_turn_is_a_flag_of_its_own_and_ends_with_the_hold, client_and_daemon_are_never_inside_together,
              device_names_are_stable_and_plain, the_ring_of_runs_keeps_the_newest)

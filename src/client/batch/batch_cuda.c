@@ -148,7 +148,7 @@ static void device_name(const void *data, char ret_name[DEVICE_NAME_SIZE])
     const struct cuda_device *device = data;
     char id[32] = "";
 
-    if (device->cu->cuDeviceGetPCIBusId(id, sizeof id, device->device) != CUDA_SUCCESS ||
+    if (device->cu->cuDeviceGetPCIBusId(id, sizeof id - 1, device->device) != CUDA_SUCCESS ||
         !device_name_bus_id(id, ret_name))
         device_name_indexed("cuda", (unsigned)device->device, ret_name);
 }

@@ -24,7 +24,6 @@ enum handle_kind {
     HANDLE_LINK,
     HANDLE_TEXTURE,
     HANDLE_SURFACE,
-    HANDLE_USER_OBJECT,
     HANDLE_GREEN,
 };
 

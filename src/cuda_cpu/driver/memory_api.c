@@ -258,7 +258,7 @@ DRIVER_EXPORT CUresult cuMemHostGetFlags(unsigned int *ret_flags, void *host)
     return CUDA_SUCCESS;
 }
 
-/* --- hints about managed memory: the memory is where everybody can reach it --- */
+/* --- hints about managed memory: the memory is where every device can reach it --- */
 
 static CUresult check_managed(CUdeviceptr address, size_t size)
 {

@@ -91,7 +91,7 @@ struct worker {
     atomic_uint sent, received; /* signals of worker_abort() */
     /* Stacks, all of one size; made anew when a launch needs larger ones. */
     struct exec_stack *stacks;
-    size_t n_stacks, stacks_room;
+    size_t n_stacks;
     uint64_t *chunks; /* blocks of the space that hold them */
     size_t n_chunks;
     uint64_t stack_bytes;

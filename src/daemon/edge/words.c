@@ -72,7 +72,7 @@ enum log_level words_level(const struct server_report *report)
         return report->detail == VERDICT_ADMITTED ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING;
     case REPORT_BAD_FRAME:
     case REPORT_SLOW:
-    case REPORT_OVERDUE:
+    case REPORT_LATE_YIELD:
     case REPORT_REFUSED:
     case REPORT_UNDRAINED:
     case REPORT_LATE:
@@ -97,7 +97,7 @@ static void client_report(const struct server_report *report, char *ret_text, si
         (void)snprintf(ret_text, size, "the client in slot %u does not read its messages; it is disconnected",
                        report->peer);
         break;
-    case REPORT_OVERDUE:
+    case REPORT_LATE_YIELD:
         (void)snprintf(ret_text, size, "the client in slot %u does not yield engine %u", report->peer,
                        (unsigned)report->detail);
         break;

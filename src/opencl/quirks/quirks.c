@@ -10,17 +10,12 @@
 static const struct {
     const char *driver;
     unsigned from, until;
-    const char *devices, *what;
+    const char *devices;
 } table[QUIRK_N] = {
-#define QUIRK(identifier, driver, from, until, devices, what) {driver, from, until, devices, what},
+#define QUIRK(identifier, driver, from, until, devices, what) {driver, from, until, devices},
 #include "opencl/quirks/quirks.def"
 #undef QUIRK
 };
-
-const char *quirk_text(enum quirk quirk)
-{
-    return table[quirk].what;
-}
 
 /* Does the name begin with one of the alternatives? */
 static bool begins_with_one(const char *name, const char *alternatives)

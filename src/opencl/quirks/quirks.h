@@ -40,9 +40,6 @@ static inline bool quirks_have(const struct quirks *quirks, enum quirk quirk)
     return quirks->has >> quirk & 1;
 }
 
-/* What the quirk is, in a sentence. */
-const char *quirk_text(enum quirk quirk);
-
 /*
  * Around each call that gives a driver a command. alone: the driver makes it wait for others by
  * itself. In between nothing of ours is waited for. Nests: callbacks of the program may run inside

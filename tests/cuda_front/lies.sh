@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# CUDA programs under Baton on a driver that says success and answers nonsense (lying_driver.c). The
+# programs do not ask what it lies about, so their results are right. The random ones pass
+# parameters one by one, the workloads in a buffer. Ends with `N passed, N failed`.
+# shellcheck source=tests/stage.sh disable=SC1091,SC2119
+. "$(dirname "$0")/../stage.sh"
+source=$(cd "$(dirname "$0")" && pwd)
+kernels=$source/../cuda_conformance/kernels.ptx
+random=("$build/tests/cuda_front/random-host" "$kernels" 1 20)
+workloads=("$build/tests/workloads/workloads-cuda" --size small mmul bfs)
+export LD_LIBRARY_PATH=$build/cuda-cpu BATON_CUDA_CPU_CC=$source/quick_cc
+export BATON_CACHE_DIR=$build/tests/cuda_front/quick-cache BATON_CUDA_CPU_ENGINES=$scratch/engines
+mkdir -p "$BATON_CACHE_DIR"
+
+lying() { # WAY PROGRAM ...
+    local way=$1 before=() with=()
+    shift
+    case $way in
+    queued) before=(env BATON_TEST_QUEUE=1) ;;
+    slices) with=(--slice 1) ;;
+    chunks) before=(env BATON_TEST_QUEUE=1) with=(--slice 1 --chunk 4096) ;;
+    esac
+    BATON_CUDA_LIBRARY=$build/tests/cuda_front/liblying-driver.so "${before[@]}" \
+        "$build/baton" run --priority 50 "${with[@]}" -- timeout -s KILL 120 "$@" >"$scratch/out" 2>&1
+}
+
+start_daemon
+"${workloads[@]}" >"$scratch/plain" 2>&1
+verdict $? "workloads, plain: $(tail -n 1 "$scratch/plain")"
+for lie in none bus-id parameters no-end elapsed attributes siblings; do
+    export BATON_LIE=$lie
+    for way in idle queued slices chunks; do
+        lying $way "${workloads[@]}" && cmp -s "$scratch/plain" "$scratch/out"
+        verdict $? "$lie, $way: workloads: $(tail -n 1 "$scratch/out")"
+        lying $way "${random[@]}"
+        verdict $? "$lie, $way: random programs: $(tail -n 1 "$scratch/out")"
+    done
+done
+report

@@ -1,0 +1,99 @@
+/*
+ * A driver that answers CUDA_SUCCESS with values that no driver should give: the CPU device, with
+ * the functions below in place of its own, which are compiled under the names true_cu*. BATON_LIE
+ * names the lie; without it every answer is true.
+ *
+ *   bus-id       an address without an end
+ *   parameters   parameters that begin or end beyond what a kernel may have
+ *   no-end       every kernel has ever more parameters
+ *   elapsed      times between events that are no numbers, or beyond all clocks
+ *   attributes   attributes of devices and kernels that are negative
+ *   siblings     handles of rewritten kernels that are NULL
+ */
+#include <limits.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda_abi/driver_calls.h"
+#include "cuda_cpu/driver/driver.h"
+
+static bool lies_about(const char *what)
+{
+    const char *lie = getenv("BATON_LIE");
+
+    return lie && strcmp(lie, what) == 0;
+}
+
+#undef cuDeviceGetPCIBusId
+CUresult cuDeviceGetPCIBusId(char *id, int length, CUdevice device);
+DRIVER_EXPORT CUresult cuDeviceGetPCIBusId(char *id, int length, CUdevice device)
+{
+    CUresult result = true_cuDeviceGetPCIBusId(id, length, device);
+
+    if (lies_about("bus-id"))
+        memset(id, '0', (size_t)length);
+    return result;
+}
+
+#undef cuFuncGetParamInfo
+CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset, size_t *size);
+DRIVER_EXPORT CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset, size_t *size)
+{
+    static const size_t offsets[] = {SIZE_MAX, SIZE_MAX - 8, 0, (size_t)1 << 40};
+    static const size_t sizes[] = {SIZE_MAX, 16, SIZE_MAX / 2, (size_t)1 << 40};
+    CUresult result = true_cuFuncGetParamInfo(function, index, offset, size);
+
+    if (lies_about("no-end"))
+        *offset = 8 * index, *size = 8;
+    else if (lies_about("parameters") && result == CUDA_SUCCESS)
+        *offset = offsets[index % 4], *size = sizes[index % 4];
+    return lies_about("no-end") ? CUDA_SUCCESS : result;
+}
+
+#undef cuEventElapsedTime
+CUresult cuEventElapsedTime(float *ret_ms, CUevent from, CUevent to);
+DRIVER_EXPORT CUresult cuEventElapsedTime(float *ret_ms, CUevent from, CUevent to)
+{
+    static const float times[] = {NAN, INFINITY, -INFINITY, 1e38F, -1e38F, -1};
+    static unsigned n;
+    CUresult result = true_cuEventElapsedTime(ret_ms, from, to);
+
+    if (lies_about("elapsed"))
+        *ret_ms = times[n++ % 6];
+    return result;
+}
+
+#undef cuDeviceGetAttribute
+CUresult cuDeviceGetAttribute(int *ret_value, CUdevice_attribute attribute, CUdevice device);
+DRIVER_EXPORT CUresult cuDeviceGetAttribute(int *ret_value, CUdevice_attribute attribute, CUdevice device)
+{
+    CUresult result = true_cuDeviceGetAttribute(ret_value, attribute, device);
+
+    if (lies_about("attributes"))
+        *ret_value = INT_MIN;
+    return result;
+}
+
+#undef cuFuncGetAttribute
+CUresult cuFuncGetAttribute(int *ret_value, CUfunction_attribute attribute, CUfunction function);
+DRIVER_EXPORT CUresult cuFuncGetAttribute(int *ret_value, CUfunction_attribute attribute, CUfunction function)
+{
+    CUresult result = true_cuFuncGetAttribute(ret_value, attribute, function);
+
+    if (lies_about("attributes"))
+        *ret_value = INT_MIN;
+    return result;
+}
+
+#undef cuModuleGetFunction
+CUresult cuModuleGetFunction(CUfunction *ret_function, CUmodule module, const char *name);
+DRIVER_EXPORT CUresult cuModuleGetFunction(CUfunction *ret_function, CUmodule module, const char *name)
+{
+    CUresult result = true_cuModuleGetFunction(ret_function, module, name);
+
+    if (lies_about("siblings") && strstr(name, "_baton_piece"))
+        *ret_function = NULL;
+    return result;
+}
