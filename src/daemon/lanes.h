@@ -56,6 +56,13 @@ void lanes_token_granted(struct server *server, struct peer *peer, unsigned gpu)
 /* Takes the next step: asks for the token or an engine, gives the token back, or ends the job. */
 void lanes_pump(struct server *server, struct peer *peer);
 
+/*
+ * What the holder of the client's engine must be told, at its grant or later: another request of
+ * the client, the end of its job or of its GPU work, or its next budget waits until the engine is
+ * free. The core does not know of these waits, so no decision of the core tells the holder.
+ */
+uint64_t lanes_flags(const struct server *server, const struct peer *peer);
+
 /* The engines of a request, which may be a copy from another GPU of the cluster. */
 struct engine_set lanes_engines(const struct server *server, const struct peer *peer, unsigned lease,
                                 struct engine_set engines);

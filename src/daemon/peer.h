@@ -102,6 +102,7 @@ struct peer {
     unsigned gpu_cluster, cpu_cluster; /* as joined */
     uint32_t queue;                    /* leases that wait for the lane */
     int engaged;                       /* the lease that has the lane, or -1 */
+    unsigned last_engaged;             /* the lease that had it last */
     uint32_t place_number, place_leases;
     unsigned place_home; /* SCHED_NO_GPU: its data is on no GPU */
     uint64_t place_gpus;
