@@ -2,6 +2,7 @@
 
 #include "daemon/budgets.h"
 #include "daemon/holds.h"
+#include "daemon/token_turns.h"
 
 /* ---- joining ---- */
 
@@ -145,6 +146,7 @@ void lanes_rerank(struct server *server, struct peer *peer)
 
 void lanes_job_begins(struct server *server, struct peer *peer, baton_nsec deadline_at)
 {
+    peer->reported = true;
     if (peer->job == JOB_NONE) {
         release(server, peer, deadline_at);
         holds_run(server);
@@ -164,7 +166,7 @@ uint64_t lanes_flags(const struct server *server, const struct peer *peer)
         return 0;
     if (lanes_throttled(server, peer))
         return LEASE_FLAGS;
-    return peer->queue || peer->job == JOB_OVER || peer->gpu_over ? LEASE_ASK_TURN : 0;
+    return peer->queue || peer->job == JOB_OVER || peer->gpu_over || peer->turn_over ? LEASE_ASK_TURN : 0;
 }
 
 /* Tells the holder of the engaged lease what waits for it; an idle lease is taken back. */
@@ -234,6 +236,7 @@ static void give_token_back(struct server *server, struct peer *peer)
     if (peer->token == TOKEN_NONE)
         return;
     peer->token = TOKEN_NONE;
+    peer->turn_over = false;
     holds_push(server,
                (struct sched_event){.kind = SCHED_TOKEN_RELEASE, .client = peer->slot, .job = peer->slot});
 }
@@ -244,6 +247,8 @@ static void ask_for_token(struct server *server, struct peer *peer, uint64_t gpu
     uint64_t cluster = gpus_of_cluster(server, gpu_cluster_of(server, (unsigned)__builtin_ctzll(gpus)));
 
     peer->token = TOKEN_ASKED;
+    peer->token_gpus = gpus & cluster;
+    token_turns_began(server, peer);
     holds_push(server, (struct sched_event){.kind = SCHED_TOKEN_REQUEST,
                                             .job = peer->slot,
                                             .n = 1,
@@ -355,6 +360,10 @@ void lanes_pump(struct server *server, struct peer *peer)
         /* a second critical section, which the analysis does not count */
         peer->strayed |= peer->queue != 0;
     }
+    if (peer->job == JOB_RUNS && peer->turn_over) {
+        peer->strayed = true;
+        give_token_back(server, peer);
+    }
     if (peer->job == JOB_ENDING || !peer->queue || lanes_throttled(server, peer))
         return;
     if (peer->job == JOB_NONE)
@@ -395,6 +404,7 @@ void lanes_token_granted(struct server *server, struct peer *peer, unsigned gpu)
 {
     peer->token = TOKEN_OURS;
     peer->token_gpu = gpu;
+    token_turns_began(server, peer);
     answer_placing(server, peer);
     lanes_pump(server, peer);
 }

@@ -8,7 +8,7 @@
  *      +--- the core has ended the job (CK-OMLP defers the end of a donor, C5) <----------+
  *
  *   TOKEN_NONE --PLACE, or a request for an engine--> TOKEN_ASKED --SCHED_TOKEN--> TOKEN_OURS
- *   TOKEN_OURS --the job ends, or no longer needs a GPU--> TOKEN_NONE
+ *   TOKEN_OURS --the job ends, or no longer needs a GPU, or its turn is over--> TOKEN_NONE
  *
  * A token belongs to one GPU. The client learns which (PLACED), and its engine requests name that
  * GPU's engines. Some clients ask for an engine of another GPU: a kernel may run only where the
@@ -58,8 +58,9 @@ void lanes_pump(struct server *server, struct peer *peer);
 
 /*
  * What the holder of the client's engine must be told, at its grant or later: another request of
- * the client, the end of its job or of its GPU work, or its next budget waits until the engine is
- * free. The core does not know of these waits, so no decision of the core tells the holder.
+ * the client, the end of its job, of its GPU work or of its turn with the token, or its next
+ * budget waits until the engine is free. The core does not know of these waits, so no decision of the core
+ * tells the holder.
  */
 uint64_t lanes_flags(const struct server *server, const struct peer *peer);
 

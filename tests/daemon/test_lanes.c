@@ -138,6 +138,39 @@ START_TEST(a_job_that_ends_before_a_grant_gives_its_token_back)
 }
 END_TEST
 
+/*
+ * A job that its client infers ends when the program waits for its commands, which a program may
+ * never do. Its token goes round all the same; the token of a reported job does not.
+ */
+START_TEST(the_token_of_a_job_that_never_ends_goes_round)
+{
+    static const uint32_t kinds[] = {JOB_INFERRED, JOB_ENDS, JOB_SAID}; /* JOB_ENDS: reports nothing */
+
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        bool keeps = kinds[k] == JOB_SAID;
+
+        scene_start(1, 1, OVERRUN_OFF);
+        for (unsigned i = 0; i < 2; i++) {
+            scene_connect_client(i, "program", 0);
+            if (kinds[k] != JOB_ENDS)
+                scene_job(i, kinds[k], 0);
+            scene_ask(i, EXECUTION(0));
+        }
+        scene_end(0, EXECUTION(0)); /* kept, idle */
+        ck_assert(!scene_has(1, EXECUTION(0)));
+        scene_wait_until(NOW + NSEC_PER_SEC);
+        ck_assert(scene_has(1, EXECUTION(0)) != keeps);
+        scene_ask(0, COPY_IN_OF(0));
+        scene_wait_until(NOW + 2 * NSEC_PER_SEC);
+        ck_assert(scene_has(0, COPY_IN_OF(0)) == keeps); /* the other one still computes */
+        if (!keeps)
+            scene_end(1, EXECUTION(0));
+        ck_assert(scene_has(0, COPY_IN_OF(0)));
+        server_free(scene.server);
+    }
+}
+END_TEST
+
 /* ---- several GPUs ---- */
 
 /*
@@ -353,7 +386,8 @@ END_TEST
 HARNESS_MAIN("lanes", 30, a_job_is_told_its_gpu_with_its_token, a_job_without_a_token_waits_for_the_answer,
              a_waiting_client_that_dies_is_forgotten, every_engine_that_a_program_waits_for_is_granted,
              engines_of_a_program_take_turns_at_borders, a_job_that_ends_before_a_grant_gives_its_token_back,
-             every_gpu_of_a_program_is_under_a_token, a_copy_from_another_gpu_holds_both_copy_engines,
+             the_token_of_a_job_that_never_ends_goes_round, every_gpu_of_a_program_is_under_a_token,
+             a_copy_from_another_gpu_holds_both_copy_engines,
              data_on_a_way_that_no_analysis_counts_ends_the_claim,
              a_copy_engine_of_another_gpu_is_for_migrations_between_gpus,
              a_program_of_the_plan_that_keeps_its_gpu_is_claimed_only_alone_in_a_cluster,
