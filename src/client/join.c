@@ -84,6 +84,11 @@ static int group_take(const struct lease_group_engine engines[], size_t n, struc
     return lease_group_take(atomic_load(&offered), engines, n, ret_group);
 }
 
+static void name_device(uintptr_t device, char name[DEVICE_NAME_SIZE])
+{
+    session_name_device(atomic_load(&offered), device, name);
+}
+
 const struct join_hooks join_hooks = {.version = JOIN_VERSION,
                                       .job_begin = job_begin,
                                       .job_begin_at = job_begin_at,
@@ -91,4 +96,5 @@ const struct join_hooks join_hooks = {.version = JOIN_VERSION,
                                       .job_end = job_end,
                                       .job_report = job_report,
                                       .group_take = group_take,
-                                      .group_end = lease_group_end};
+                                      .group_end = lease_group_end,
+                                      .name_device = name_device};

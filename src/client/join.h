@@ -16,7 +16,7 @@
 
 #define JOIN_LAYER_FILE "libbaton-layer.so"
 #define JOIN_SYMBOL     "baton_join" /* exported by the layer: const struct join_hooks *(void) */
-#define JOIN_VERSION    7u
+#define JOIN_VERSION    8u
 
 struct join_hooks {
     uint32_t version; /* JOIN_VERSION */
@@ -28,6 +28,8 @@ struct join_hooks {
     /* lease_group_take() in this session, and lease_group_end() */
     int (*group_take)(const struct lease_group_engine engines[], size_t n, struct lease_group *ret_group);
     void (*group_end)(const struct lease_group *group);
+    /* session_name_device() in this session */
+    void (*name_device)(uintptr_t device, char name[DEVICE_NAME_SIZE]);
 };
 
 /*

@@ -25,6 +25,7 @@
 
 #include "base/nsec.h"
 #include "client/settings.h"
+#include "wire/device_name.h"
 #include "wire/notice.h"
 
 struct session;
@@ -119,6 +120,14 @@ static inline bool session_online(const struct session *session)
 {
     return !session_forked(session) && atomic_load(&session_view(session)->online);
 }
+
+/*
+ * Replaces the name by the one that the device (a CUDA ordinal, or the handle of an OpenCL root
+ * device) was first given in this process. A front and a batch both name devices by calls of the
+ * driver, any of which may fail once. With two names for one device, a batch would hold the bus of
+ * the one while its own commands wait for the bus of the other. session: NULL is allowed.
+ */
+void session_name_device(struct session *session, uintptr_t device, char name[DEVICE_NAME_SIZE]);
 
 /* May a job get another GPU than the one before, with its state (WELCOME_FOLLOWS)? */
 bool session_follows(struct session *session);

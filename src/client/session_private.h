@@ -20,6 +20,7 @@
 
 #define SESSION_THREADS 16
 #define SESSION_NOTICES 32
+#define SESSION_NAMED   32 /* devices; further ones keep the name that they are given */
 
 struct lease {
     struct lease_view view; /* first */
@@ -80,6 +81,11 @@ struct session {
     } notices[SESSION_NOTICES]; /* n_notices of them: session's lock */
     int n_notices;
     uint64_t notices_left_out; /* session's lock */
+    struct named_device {
+        uintptr_t device;
+        char name[DEVICE_NAME_SIZE];
+    } named[SESSION_NAMED]; /* n_named of them: session's lock */
+    unsigned n_named;
 };
 
 /* Lock held: sends notice number i to a daemon that understands notices. */

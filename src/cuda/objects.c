@@ -68,6 +68,7 @@ static void name_device(struct device_record *device)
     if (genuine.cuDeviceGetPCIBusId(id, sizeof id - 1, device->device) != CUDA_SUCCESS ||
         !device_name_bus_id(id, device->name))
         device_name_indexed("cuda", (unsigned)device->device, device->name);
+    session_name_device(runtime_session(), (uintptr_t)device->device, device->name);
 }
 
 static bool is_cpu_device(const struct device_record *device)

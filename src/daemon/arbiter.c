@@ -258,7 +258,9 @@ void arbiter_release(struct server *server, struct peer *peer, const struct fram
     struct hold *hold = &peer->holds[frame->index];
     bool ours = (hold->state == HOLD_HELD || hold->state == HOLD_DECLARED) && hold->epoch == frame->epoch;
 
-    if (ours && hold->state == HOLD_HELD && frame->next && !hold->group && !lanes_throttled(server, peer)) {
+    /* other requests of the client, which wait in the daemon's queue, go first */
+    if (ours && hold->state == HOLD_HELD && frame->next && !hold->group && !peer->queue &&
+        !lanes_throttled(server, peer)) {
         /* Q3: the next piece is queued in the same step. */
         holds_note(server, RECORD_RELEASE, peer, hold);
         holds_forget(server, peer, frame->index, HOLD_WAITING);

@@ -2,6 +2,7 @@
 
 #include "daemon/holds.h"
 #include "daemon/lanes.h"
+#include "daemon/token_turns.h"
 
 const struct plan_task *budgets_task(const struct server *server, const struct peer *peer)
 {
@@ -57,6 +58,8 @@ void budgets_tick(struct server *server)
         if (server->peers[i])
             lanes_go_on(server, server->peers[i]);
     }
+    if (holds_tokens(server))
+        token_turns_tick(server);
     if (measures(server) || holds_tokens(server))
         holds_push(server, (struct sched_event){.kind = SCHED_TICK});
     holds_run(server);

@@ -192,7 +192,7 @@ static void grant_lease(struct server *server, struct peer *peer, unsigned index
     struct page_lease *place = &peer->page->leases[index];
     /* a lease that is kept, idle, is charged to the job's budget, and its use is not counted */
     bool kept = !peer->exact && !hold->group && !peer->budget && !peer->counted.said;
-    uint64_t flags = kept ? 0 : LEASE_FLAG_WANTED;
+    uint64_t flags = (kept ? 0 : LEASE_FLAG_WANTED) | lanes_flags(server, peer);
 
     hold->state = HOLD_HELD;
     if (engine_set_has(&hold->engines, sched_execution_engine(server->core, hold->device))) {

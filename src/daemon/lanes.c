@@ -2,6 +2,7 @@
 
 #include "daemon/budgets.h"
 #include "daemon/holds.h"
+#include "daemon/token_turns.h"
 
 /* ---- joining ---- */
 
@@ -145,6 +146,7 @@ void lanes_rerank(struct server *server, struct peer *peer)
 
 void lanes_job_begins(struct server *server, struct peer *peer, baton_nsec deadline_at)
 {
+    peer->reported = true;
     if (peer->job == JOB_NONE) {
         release(server, peer, deadline_at);
         holds_run(server);
@@ -156,6 +158,24 @@ void lanes_job_begins(struct server *server, struct peer *peer, baton_nsec deadl
         peer->next_begins = true;
         peer->next_deadline_at = deadline_at;
     }
+}
+
+uint64_t lanes_flags(const struct server *server, const struct peer *peer)
+{
+    if (!holds_tokens(server))
+        return 0;
+    if (lanes_throttled(server, peer))
+        return LEASE_FLAGS;
+    return peer->queue || peer->job == JOB_OVER || peer->gpu_over || peer->turn_over ? LEASE_ASK_TURN : 0;
+}
+
+/* Tells the holder of the engaged lease what waits for it; an idle lease is taken back. */
+static void call_engaged_in(struct server *server, struct peer *peer)
+{
+    uint64_t flags = lanes_flags(server, peer);
+
+    if (flags && peer->engaged >= 0 && peer->holds[peer->engaged].state == HOLD_HELD)
+        (void)holds_call_in(server, peer, (unsigned)peer->engaged, flags);
 }
 
 /* A token that is kept beyond the last GPU segment is held longer than the analysis counts. */
@@ -173,8 +193,6 @@ void lanes_gpu_over(struct server *server, struct peer *peer)
         return;
     peer->gpu_over = true;
     peer->placing = false;
-    if (peer->engaged >= 0 && peer->holds[peer->engaged].state == HOLD_HELD)
-        (void)holds_call_in(server, peer, (unsigned)peer->engaged, LEASE_ASK_TURN);
     lanes_pump(server, peer);
     holds_run(server);
 }
@@ -190,8 +208,6 @@ void lanes_job_ends(struct server *server, struct peer *peer)
         return;
     check_section(server, peer);
     peer->job = JOB_OVER;
-    if (peer->engaged >= 0 && peer->holds[peer->engaged].state == HOLD_HELD)
-        (void)holds_call_in(server, peer, (unsigned)peer->engaged, LEASE_ASK_TURN);
     lanes_pump(server, peer);
     holds_run(server);
 }
@@ -220,6 +236,7 @@ static void give_token_back(struct server *server, struct peer *peer)
     if (peer->token == TOKEN_NONE)
         return;
     peer->token = TOKEN_NONE;
+    peer->turn_over = false;
     holds_push(server,
                (struct sched_event){.kind = SCHED_TOKEN_RELEASE, .client = peer->slot, .job = peer->slot});
 }
@@ -230,6 +247,8 @@ static void ask_for_token(struct server *server, struct peer *peer, uint64_t gpu
     uint64_t cluster = gpus_of_cluster(server, gpu_cluster_of(server, (unsigned)__builtin_ctzll(gpus)));
 
     peer->token = TOKEN_ASKED;
+    peer->token_gpus = gpus & cluster;
+    token_turns_began(server, peer);
     holds_push(server, (struct sched_event){.kind = SCHED_TOKEN_REQUEST,
                                             .job = peer->slot,
                                             .n = 1,
@@ -263,18 +282,25 @@ struct engine_set lanes_engines(const struct server *server, const struct peer *
     return engines;
 }
 
-/* The next waiting lease that the token covers, or -1. */
+/*
+ * The next waiting lease that the token covers, or -1. The leases take turns: each waits for at
+ * most one request of each other lease.
+ */
 static int next_lease(const struct server *server, const struct peer *peer)
 {
-    for (unsigned i = 0; i < PAGE_LEASES; i++) {
-        if ((peer->queue >> i & 1) && (peer->holds[i].device == peer->token_gpu || peer->holds[i].group))
-            return (int)i;
+    int copy = -1;
+
+    for (unsigned i = 1; i <= PAGE_LEASES; i++) {
+        unsigned lease = (peer->last_engaged + i) % PAGE_LEASES;
+
+        if (!(peer->queue >> lease & 1))
+            continue;
+        if (peer->holds[lease].device == peer->token_gpu || peer->holds[lease].group)
+            return (int)lease;
+        if (copy < 0 && is_peer_copy(server, peer, lease))
+            copy = (int)lease;
     }
-    for (unsigned i = 0; i < PAGE_LEASES; i++) {
-        if ((peer->queue >> i & 1) && is_peer_copy(server, peer, i))
-            return (int)i;
-    }
-    return -1;
+    return copy;
 }
 
 /* The job holds nothing any more: it ends. */
@@ -311,6 +337,7 @@ static void ask_for_engine(struct server *server, struct peer *peer)
     if (is_peer_copy(server, peer, (unsigned)next) && !moves_between_gpus(server))
         peer->strayed = true;
     peer->engaged = next;
+    peer->last_engaged = (unsigned)next;
     peer->queue &= ~(UINT32_C(1) << next);
     requests_asked(server, peer, (unsigned)next);
     holds_ask(server, peer, (unsigned)next);
@@ -321,12 +348,7 @@ void lanes_pump(struct server *server, struct peer *peer)
     if (!holds_tokens(server) || peer->state != PEER_CLIENT)
         return;
     if (peer->engaged >= 0) {
-        /*
-         * Another engine request of the same client waits in the daemon's queue, where the core
-         * does not see it.
-         */
-        if (peer->queue && peer->holds[peer->engaged].state == HOLD_HELD)
-            (void)holds_call_in(server, peer, (unsigned)peer->engaged, LEASE_ASK_TURN);
+        call_engaged_in(server, peer);
         return;
     }
     if (peer->job == JOB_OVER)
@@ -337,6 +359,10 @@ void lanes_pump(struct server *server, struct peer *peer)
         give_token_back(server, peer);
         /* a second critical section, which the analysis does not count */
         peer->strayed |= peer->queue != 0;
+    }
+    if (peer->job == JOB_RUNS && peer->turn_over) {
+        peer->strayed = true;
+        give_token_back(server, peer);
     }
     if (peer->job == JOB_ENDING || !peer->queue || lanes_throttled(server, peer))
         return;
@@ -378,6 +404,7 @@ void lanes_token_granted(struct server *server, struct peer *peer, unsigned gpu)
 {
     peer->token = TOKEN_OURS;
     peer->token_gpu = gpu;
+    token_turns_began(server, peer);
     answer_placing(server, peer);
     lanes_pump(server, peer);
 }
@@ -413,8 +440,7 @@ void lanes_throttle(struct server *server, struct peer *peer)
         next_at += (baton_nsec)peer->hello.period;
     peer->throttled_until = next_at;
     server_arm(server, next_at);
-    if (peer->engaged >= 0 && peer->holds[peer->engaged].state == HOLD_HELD)
-        (void)holds_call_in(server, peer, (unsigned)peer->engaged, LEASE_FLAGS);
+    call_engaged_in(server, peer);
 }
 
 void lanes_go_on(struct server *server, struct peer *peer)

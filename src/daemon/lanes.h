@@ -8,7 +8,7 @@
  *      +--- the core has ended the job (CK-OMLP defers the end of a donor, C5) <----------+
  *
  *   TOKEN_NONE --PLACE, or a request for an engine--> TOKEN_ASKED --SCHED_TOKEN--> TOKEN_OURS
- *   TOKEN_OURS --the job ends, or no longer needs a GPU--> TOKEN_NONE
+ *   TOKEN_OURS --the job ends, or no longer needs a GPU, or its turn is over--> TOKEN_NONE
  *
  * A token belongs to one GPU. The client learns which (PLACED), and its engine requests name that
  * GPU's engines. Some clients ask for an engine of another GPU: a kernel may run only where the
@@ -55,6 +55,14 @@ void lanes_token_granted(struct server *server, struct peer *peer, unsigned gpu)
 
 /* Takes the next step: asks for the token or an engine, gives the token back, or ends the job. */
 void lanes_pump(struct server *server, struct peer *peer);
+
+/*
+ * What the holder of the client's engine must be told, at its grant or later: another request of
+ * the client, the end of its job, of its GPU work or of its turn with the token, or its next
+ * budget waits until the engine is free. The core does not know of these waits, so no decision of the core
+ * tells the holder.
+ */
+uint64_t lanes_flags(const struct server *server, const struct peer *peer);
 
 /* The engines of a request, which may be a copy from another GPU of the cluster. */
 struct engine_set lanes_engines(const struct server *server, const struct peer *peer, unsigned lease,

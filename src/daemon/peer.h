@@ -99,9 +99,13 @@ struct peer {
     enum peer_job job;
     enum peer_token token;
     unsigned token_gpu;                /* TOKEN_OURS: the token's GPU */
+    uint64_t token_gpus;               /* TOKEN_ASKED: GPUs of which it takes one */
+    baton_nsec token_at;               /* when it was asked for, or granted */
+    bool turn_over;                    /* it goes back when no engine is held (token_turns.h) */
     unsigned gpu_cluster, cpu_cluster; /* as joined */
     uint32_t queue;                    /* leases that wait for the lane */
     int engaged;                       /* the lease that has the lane, or -1 */
+    unsigned last_engaged;             /* the lease that had it last */
     uint32_t place_number, place_leases;
     unsigned place_home; /* SCHED_NO_GPU: its data is on no GPU */
     uint64_t place_gpus;
@@ -125,6 +129,7 @@ struct peer {
      * job.
      */
     bool inferred;
+    bool reported; /* it has said where a job begins, inferred or not */
     /* Its threads on the CPUs (daemon/cpus.h). */
     bool suspended;  /* a donor that must not run (C2) */
     bool disordered; /* the host could not set its level */

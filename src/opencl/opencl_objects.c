@@ -131,8 +131,10 @@ static struct opencl_device *make_device(cl_device_id device)
             CL_SUCCESS &&
         parent)
         root = find_device(parent) ? find_device(parent) : make_device(parent);
-    if (!root)
+    if (!root) {
         name_of(device, record->platform, name);
+        session_name_device(runtime_session(), (uintptr_t)device, name);
+    }
     engine_device_init(&record->base, &opencl_driver, name, root ? &root->base : NULL);
     link_device(record);
     return record;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # CUDA programs under `profile: gpusync` with several GPUs in a cluster, on the CPU device. Their
 # jobs run on the GPU of their token, and their memory follows, byte for byte. usage: migrate.sh
-# state|same|failures|claims|random. Ends with `N passed, N failed`.
+# state|same|failures|claims. Ends with `N passed, N failed`.
 # shellcheck source=tests/stage.sh disable=SC1091,SC2119
 . "$(dirname "$0")/../stage.sh"
 source=$(cd "$(dirname "$0")" && pwd)
@@ -9,7 +9,6 @@ device=$build/cuda-cpu
 kernels=$source/kernels.ptx
 all_kernels=$source/../cuda_conformance/kernels.ptx
 state=$build/tests/cuda_migrate/cuda-state
-random=$build/tests/cuda_front/random-host
 conformance=$build/tests/cuda_conformance/cuda-conformance
 task=$build/tests/cuda_migrate/cuda-task
 workloads=$build/tests/workloads/workloads-cuda
@@ -108,20 +107,6 @@ same() {
     [ "$moved" -gt 5 ]
     verdict $? "they went to other GPUs: $moved of ${#names[@]}, $stayed stayed"
     echo "$moved of ${#names[@]} workloads went to other GPUs, $stayed stayed"
-}
-
-# Not one of the suite: random programs with several streams.
-random_programs() { # PROGRAMS
-    export BATON_TEST_ROAM=1
-    cluster 2 ondemand
-    follow random "$random" "$kernels" 1 "$1" follows >"$scratch/out" 2>&1
-    verdict $? "random programs that follow: $(tail -n 1 "$scratch/out")"
-    [ "$(moved_by random)" -gt 0 ] && ! grep -q stays-home "$scratch/stats.random"
-    verdict $? "they follow: $(head -c 300 "$scratch/stats.random")"
-    follow mixed "$random" "$kernels" 1000 "$1" >"$scratch/out" 2>&1
-    verdict $? "random programs that stop following: $(tail -n 1 "$scratch/out")"
-    grep -q stays-home "$scratch/stats.mixed"
-    verdict $? "the reason is shown"
 }
 
 # Each call that a move makes fails: the first time, the second, a later one. The program goes on
@@ -229,7 +214,6 @@ state) state ;;
 claims) claims ;;
 same) same ;;
 failures) failures ;;
-random) random_programs "${2:-20}" ;;
-*) echo "usage: migrate.sh state|same|failures|claims|random" >&2 && exit 2 ;;
+*) echo "usage: migrate.sh state|same|failures|claims" >&2 && exit 2 ;;
 esac
 report

@@ -132,6 +132,12 @@ void scene_give(unsigned peer, unsigned lease, bool again)
                   .release = {.index = lease, .epoch = epoch, .next = again ? ++scene.epochs[peer] : 0}});
 }
 
+void scene_end(unsigned peer, unsigned lease)
+{
+    if (!lease_word_keep(&scene.pages[peer]->leases[lease].word))
+        scene_give(peer, lease, false);
+}
+
 void scene_place(unsigned peer)
 {
     uint32_t all = 0;

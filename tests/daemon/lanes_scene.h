@@ -43,6 +43,8 @@ bool scene_has(unsigned peer, unsigned lease);
 bool scene_is_asked_to_yield(unsigned peer, unsigned lease);
 /* At the end of a piece; again: more pieces follow. */
 void scene_give(unsigned peer, unsigned lease, bool again);
+/* At the end of a command: the client keeps the lease if it may (lease_word_keep()). */
+void scene_end(unsigned peer, unsigned lease);
 void scene_place(unsigned peer);
 /* The GPU that the answer names; -1: no answer yet. */
 int scene_placed(unsigned peer);

@@ -62,6 +62,115 @@ START_TEST(a_waiting_client_that_dies_is_forgotten)
 }
 END_TEST
 
+/* ---- several requests of one program ---- */
+
+/*
+ * Threads of one program wait for different engines. A lease is not kept while another one of the
+ * program waits, also if that one waited before the grant.
+ */
+START_TEST(every_engine_that_a_program_waits_for_is_granted)
+{
+    scene_start(1, 1, OVERRUN_OFF);
+    scene_connect_client(0, "threads", 0);
+    scene_job(0, JOB_INFERRED, 0);
+    scene_ask(0, EXECUTION(0));
+    scene_ask(0, COPY_IN_OF(0));
+    scene_ask(0, COPY_OUT_OF(0));
+    ck_assert(scene_has(0, EXECUTION(0)));
+    ck_assert(!scene_has(0, COPY_IN_OF(0)) && !scene_has(0, COPY_OUT_OF(0)));
+    scene_end(0, EXECUTION(0));
+    ck_assert(scene_has(0, COPY_IN_OF(0)) != scene_has(0, COPY_OUT_OF(0)));
+    scene_end(0, scene_has(0, COPY_IN_OF(0)) ? COPY_IN_OF(0) : COPY_OUT_OF(0));
+    ck_assert(scene_has(0, COPY_IN_OF(0)) != scene_has(0, COPY_OUT_OF(0)));
+    server_free(scene.server);
+}
+END_TEST
+
+/*
+ * At a border the holder asks for its engine again. Other engines of the program come first, one
+ * after the other, however often the holder asks.
+ */
+START_TEST(engines_of_a_program_take_turns_at_borders)
+{
+    scene_start(1, 1, OVERRUN_OFF);
+    scene_connect_client(0, "threads", 0);
+    scene_job(0, JOB_INFERRED, 0);
+    scene_ask(0, EXECUTION(0));
+    scene_ask(0, COPY_IN_OF(0));
+    scene_ask(0, COPY_OUT_OF(0));
+    for (int i = 0; i < 3; i++) {
+        unsigned copy = COPY_IN_OF(0);
+
+        ck_assert(scene_has(0, EXECUTION(0)));
+        for (int n = 0; n < 2; n++) {
+            scene_give(0, n == 0 ? EXECUTION(0) : copy, true);
+            copy = scene_has(0, COPY_IN_OF(0)) ? COPY_IN_OF(0) : COPY_OUT_OF(0);
+            ck_assert(scene_has(0, copy));
+        }
+        scene_give(0, copy, true);
+    }
+    server_free(scene.server);
+}
+END_TEST
+
+/* The job ends while its request waits for another program: the token goes back all the same. */
+START_TEST(a_job_that_ends_before_a_grant_gives_its_token_back)
+{
+    static const uint32_t ends[] = {JOB_ENDS, JOB_GPU_OVER};
+
+    for (size_t e = 0; e < sizeof ends / sizeof *ends; e++) {
+        scene_start(1, 2, OVERRUN_OFF);
+        for (unsigned i = 0; i < 3; i++) {
+            scene_connect_client(i, "program", 0);
+            scene_job(i, JOB_SAID, 0);
+            scene_ask(i, EXECUTION(0));
+        }
+        ck_assert(scene_has(0, EXECUTION(0)));
+        ck_assert_uint_eq(scene.tokens, 2); /* client 1 waits for the engine, client 2 for a token */
+        scene_job(1, ends[e], 0);
+        scene_end(0, EXECUTION(0));
+        ck_assert(scene_has(1, EXECUTION(0)));
+        scene_end(1, EXECUTION(0));
+        ck_assert_uint_eq(scene.tokens, 3);
+        ck_assert(scene_has(2, EXECUTION(0)));
+        server_free(scene.server);
+    }
+}
+END_TEST
+
+/*
+ * A job that its client infers ends when the program waits for its commands, which a program may
+ * never do. Its token goes round all the same; the token of a reported job does not.
+ */
+START_TEST(the_token_of_a_job_that_never_ends_goes_round)
+{
+    static const uint32_t kinds[] = {JOB_INFERRED, JOB_ENDS, JOB_SAID}; /* JOB_ENDS: reports nothing */
+
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        bool keeps = kinds[k] == JOB_SAID;
+
+        scene_start(1, 1, OVERRUN_OFF);
+        for (unsigned i = 0; i < 2; i++) {
+            scene_connect_client(i, "program", 0);
+            if (kinds[k] != JOB_ENDS)
+                scene_job(i, kinds[k], 0);
+            scene_ask(i, EXECUTION(0));
+        }
+        scene_end(0, EXECUTION(0)); /* kept, idle */
+        ck_assert(!scene_has(1, EXECUTION(0)));
+        scene_wait_until(NOW + NSEC_PER_SEC);
+        ck_assert(scene_has(1, EXECUTION(0)) != keeps);
+        scene_ask(0, COPY_IN_OF(0));
+        scene_wait_until(NOW + 2 * NSEC_PER_SEC);
+        ck_assert(scene_has(0, COPY_IN_OF(0)) == keeps); /* the other one still computes */
+        if (!keeps)
+            scene_end(1, EXECUTION(0));
+        ck_assert(scene_has(0, COPY_IN_OF(0)));
+        server_free(scene.server);
+    }
+}
+END_TEST
+
 /* ---- several GPUs ---- */
 
 /*
@@ -275,7 +384,9 @@ START_TEST(an_ended_job_gives_its_gpu_back_when_it_has_drained)
 END_TEST
 
 HARNESS_MAIN("lanes", 30, a_job_is_told_its_gpu_with_its_token, a_job_without_a_token_waits_for_the_answer,
-             a_waiting_client_that_dies_is_forgotten, every_gpu_of_a_program_is_under_a_token,
+             a_waiting_client_that_dies_is_forgotten, every_engine_that_a_program_waits_for_is_granted,
+             engines_of_a_program_take_turns_at_borders, a_job_that_ends_before_a_grant_gives_its_token_back,
+             the_token_of_a_job_that_never_ends_goes_round, every_gpu_of_a_program_is_under_a_token,
              a_copy_from_another_gpu_holds_both_copy_engines,
              data_on_a_way_that_no_analysis_counts_ends_the_claim,
              a_copy_engine_of_another_gpu_is_for_migrations_between_gpus,

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "baton/batch.h"
 #include "client/cuda_driver.h"
@@ -22,8 +23,11 @@ struct batch_api {
     /* Undoes connect(), before any device is closed. NULL: nothing to undo. */
     void (*disconnect)(void *device);
     void (*close)(void *device);
-    /* The stable name (wire/device_name.h), as the front and the daemon compute it. */
-    void (*device_name)(const void *device, char ret_name[DEVICE_NAME_SIZE]);
+    /*
+     * The stable name (wire/device_name.h), as the front and the daemon compute it. Returns what
+     * session_name_device() knows the device by.
+     */
+    uintptr_t (*device_name)(const void *device, char ret_name[DEVICE_NAME_SIZE]);
 
     /*
      * The functions from here to kernel_free() are called by the program's thread when it starts a

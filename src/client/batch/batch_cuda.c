@@ -143,7 +143,7 @@ int batch_cuda_open(const struct batch_libraries *libraries, const struct baton_
     return code == CUDA_ERROR_INVALID_CONTEXT || code == CUDA_ERROR_INVALID_DEVICE ? -EINVAL : -ENODEV;
 }
 
-static void device_name(const void *data, char ret_name[DEVICE_NAME_SIZE])
+static uintptr_t device_name(const void *data, char ret_name[DEVICE_NAME_SIZE])
 {
     const struct cuda_device *device = data;
     char id[32] = "";
@@ -151,6 +151,7 @@ static void device_name(const void *data, char ret_name[DEVICE_NAME_SIZE])
     if (device->cu->cuDeviceGetPCIBusId(id, sizeof id - 1, device->device) != CUDA_SUCCESS ||
         !device_name_bus_id(id, ret_name))
         device_name_indexed("cuda", (unsigned)device->device, ret_name);
+    return (uintptr_t)device->device;
 }
 
 /* --- planning --- */

@@ -33,12 +33,14 @@ static size_t engines_of(const struct baton_batch *batch, struct lease_group_eng
     for (size_t g = 0; g < batch->batcher->n_gpus; g++) {
         const struct batcher_gpu *gpu = &batch->batcher->gpus[g];
         bool used[ENGINE_N] = {false};
+        uintptr_t device;
 
         mark_used(batch, gpu, used);
         for (int kind = 0; kind < ENGINE_N; kind++) {
             if (!used[kind])
                 continue;
-            gpu->api->device_name(gpu->device, ret_engines[n].device);
+            device = gpu->api->device_name(gpu->device, ret_engines[n].device);
+            batch->batcher->hooks->name_device(device, ret_engines[n].device);
             ret_engines[n++].engine = (enum engine_kind)kind;
         }
     }

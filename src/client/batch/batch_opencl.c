@@ -90,7 +90,7 @@ static unsigned index_of(const struct opencl *cl, cl_platform_id platform, cl_de
 }
 
 /* Sub-devices share their root's engines. */
-static void device_name(const void *data, char ret_name[DEVICE_NAME_SIZE])
+static uintptr_t device_name(const void *data, char ret_name[DEVICE_NAME_SIZE])
 {
     const struct batch_opencl *device = data;
     const struct opencl *cl = device->cl;
@@ -105,12 +105,13 @@ static void device_name(const void *data, char ret_name[DEVICE_NAME_SIZE])
         root = parent;
     if (cl->clGetDeviceInfo(root, CL_DEVICE_PCI_BUS_INFO_KHR, sizeof pci, &pci, NULL) == CL_SUCCESS) {
         device_name_pci(pci.pci_domain, pci.pci_bus, pci.pci_device, pci.pci_function, ret_name);
-        return;
+        return (uintptr_t)root;
     }
     (void)cl->clGetDeviceInfo(root, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL);
     (void)cl->clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof text, text, NULL);
     text[sizeof text - 1] = 0;
     device_name_indexed(text, index_of(cl, platform, root), ret_name);
+    return (uintptr_t)root;
 }
 
 /* --- planning --- */
