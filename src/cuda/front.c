@@ -21,6 +21,7 @@ struct cuda_front cuda_front = {
     .names.lock = PTHREAD_MUTEX_INITIALIZER,
     .objects.lock = PTHREAD_MUTEX_INITIALIZER,
     .events.lock = PTHREAD_MUTEX_INITIALIZER,
+    .gates = {.lock = PTHREAD_MUTEX_INITIALIZER, .open = {&cuda_front.gates.open, &cuda_front.gates.open}},
     .frees.lock = PTHREAD_MUTEX_INITIALIZER,
     .links = {.lock = PTHREAD_MUTEX_INITIALIZER, .all = {&cuda_front.links.all, &cuda_front.links.all}},
     .known.lock = PTHREAD_MUTEX_INITIALIZER};

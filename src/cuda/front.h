@@ -15,7 +15,8 @@
  * more, and each routed call waits for its engine on the calling thread.
  *
  * Locks, in the order in which they may be nested: context records -> the engine's graph -> shards
- * of handle tables. The locks of events and of mark pools are leaves. The driver is never called
+ * of handle tables. The lock of gates comes before all of them; those of events and of mark pools are
+ * leaves. The driver is never called
  * with the graph's lock held.
  */
 #ifndef CUDA_FRONT_H
@@ -25,6 +26,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "cuda/context_gates.h"
 #include "cuda/entries.h"
 #include "cuda/events.h"
 #include "cuda/frees.h"
@@ -49,6 +51,7 @@ struct cuda_front {
     struct cuda_names names;
     struct cuda_objects objects;
     struct cuda_events events;
+    struct cuda_gates gates;
     struct cuda_frees frees;
     struct cuda_links links;
     struct cuda_known known;
@@ -99,6 +102,14 @@ static inline bool front_holds_graphs(void)
 static inline bool front_captures(void)
 {
     return atomic_load_explicit(&cuda_front.n_capturing, memory_order_relaxed) > 0;
+}
+
+/* The stream is about to be given something: it waits for the gates first (context_gates.h). */
+static inline void gates_pass(struct stream_record *stream)
+{
+    if (atomic_load_explicit(&cuda_front.gates.newest, memory_order_acquire) !=
+        atomic_load_explicit(&stream->gates_passed, memory_order_acquire))
+        gates_wait(stream);
 }
 
 /*

@@ -26,6 +26,7 @@
     F(cuCtxPopCurrent_v2)                                                                                    \
     F(cuCtxPushCurrent_v2)                                                                                   \
     F(cuCtxSynchronize)                                                                                      \
+    F(cuCtxWaitEvent)                                                                                        \
     F(cuDeviceCanAccessPeer)                                                                                 \
     F(cuDeviceGetAttribute)                                                                                  \
     F(cuDeviceGetCount)                                                                                      \
@@ -46,6 +47,7 @@
     F(cuFuncGetParamInfo)                                                                                    \
     F(cuFuncSetAttribute)                                                                                    \
     F(cuGraphExecGetFlags)                                                                                   \
+    F(cuGreenCtxWaitEvent)                                                                                   \
     F(cuKernelGetAttribute)                                                                                  \
     F(cuKernelGetName)                                                                                       \
     F(cuKernelGetParamInfo)                                                                                  \
@@ -75,6 +77,7 @@
     F(cuStreamDestroy_v2)                                                                                    \
     F(cuStreamGetCtx)                                                                                        \
     F(cuStreamGetFlags)                                                                                      \
+    F(cuStreamGetGreenCtx)                                                                                   \
     F(cuStreamIsCapturing)                                                                                   \
     F(cuStreamIsCapturing_ptsz)                                                                              \
     F(cuStreamQuery)                                                                                         \

@@ -124,6 +124,14 @@ static void init_stream(struct stream_record *stream, struct context_record *con
     command_queue_init(&stream->queue, &context->device->base, true);
 }
 
+static CUgreenCtx green_of(CUstream handle)
+{
+    CUgreenCtx green = NULL;
+
+    return genuine.cuStreamGetGreenCtx && genuine.cuStreamGetGreenCtx(handle, &green) == CUDA_SUCCESS ? green
+                                                                                                      : NULL;
+}
+
 /* Under cuda_front.objects.lock. */
 static struct context_record *make_context(CUcontext handle)
 {
@@ -137,6 +145,7 @@ static struct context_record *make_context(CUcontext handle)
 
         if (genuine.cuCtxGetDevice(&device) != CUDA_SUCCESS)
             device = -1;
+        context->legacy.green = green_of(CU_STREAM_LEGACY);
         (void)genuine.cuCtxPopCurrent_v2(&popped);
     }
     context->handle = handle;
@@ -166,6 +175,24 @@ struct context_record *context_find(CUcontext handle)
     if (!context)
         context = make_context(handle);
     pthread_mutex_unlock(&cuda_front.objects.lock);
+    return context;
+}
+
+static bool primary_is_active(CUdevice device)
+{
+    unsigned flags = 0;
+    int active = 0;
+
+    return genuine.cuDevicePrimaryCtxGetState(device, &flags, &active) == CUDA_SUCCESS && active;
+}
+
+CUcontext context_primary(CUdevice device)
+{
+    CUcontext context = NULL;
+
+    if (!primary_is_active(device) || genuine.cuDevicePrimaryCtxRetain(&context, device) != CUDA_SUCCESS)
+        return NULL;
+    (void)genuine.cuDevicePrimaryCtxRelease_v2(device);
     return context;
 }
 
@@ -245,6 +272,7 @@ struct stream_record *stream_new(struct context_record *context, CUstream handle
     if (!stream)
         return NULL;
     init_stream(stream, context, handle, lane, blocking);
+    stream->green = context->legacy.green;
     pthread_mutex_lock(&context->lock);
     list_append(&context->streams, &stream->link);
     atomic_fetch_add(&context->n_streams, 1);
@@ -266,6 +294,7 @@ static struct stream_record *make_stream(CUstream handle, CUcontext owner)
     stream = stream_new(context, handle, LANE_NAMED, !(flags & CU_STREAM_NON_BLOCKING));
     if (!stream)
         return NULL;
+    stream->green = green_of(handle);
     stream_keep(stream); /* the caller's; the table has the first */
     stream->listed = true;
     if (handle_table_put(&cuda_front.objects.streams, handle, stream))
