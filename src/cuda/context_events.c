@@ -10,7 +10,6 @@
 #include "cuda/context_gates.h"
 #include "cuda/events_private.h"
 #include "cuda/front.h"
-#include "cuda/genuine.h"
 #include "cuda/submit.h"
 #include "engine/graph.h"
 #include "engine/runtime.h"
@@ -26,11 +25,11 @@ static struct stream_record *make_join(const struct context_group *group)
     CUstream handle = NULL;
 
     context_visit_begin(context, &visit);
-    join = genuine.cuStreamCreate(&handle, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS
+    join = cuda_front.genuine.cuStreamCreate(&handle, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS
                ? stream_new(context, handle, LANE_NAMED, false)
                : NULL;
     if (handle && !join)
-        (void)genuine.cuStreamDestroy_v2(handle);
+        (void)cuda_front.genuine.cuStreamDestroy_v2(handle);
     context_visit_end(&visit);
     if (join) {
         join->joins = true;
@@ -59,7 +58,7 @@ static struct recording *make_part(struct context_record *context)
     if (!part)
         return NULL;
     context_visit_begin(context, &visit);
-    if (genuine.cuEventCreate(&part->own, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) {
+    if (cuda_front.genuine.cuEventCreate(&part->own, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) {
         part->own = NULL;
         recording_drop(part);
         part = NULL;
@@ -135,7 +134,7 @@ static CUresult join_driver(struct stream_record *join, const struct call *call)
     CUresult code;
 
     context_visit_begin(join->context, &visit);
-    code = genuine.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING);
+    code = cuda_front.genuine.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING);
     context_visit_end(&visit);
     if (code != CUDA_SUCCESS)
         return code;
@@ -143,8 +142,8 @@ static CUresult join_driver(struct stream_record *join, const struct call *call)
     code = call_invoke(&own);
     context_visit_begin(join->context, &visit);
     if (code == CUDA_SUCCESS)
-        code = genuine.cuStreamWaitEvent(join->handle, event, 0);
-    (void)genuine.cuEventDestroy_v2(event);
+        code = cuda_front.genuine.cuStreamWaitEvent(join->handle, event, 0);
+    (void)cuda_front.genuine.cuEventDestroy_v2(event);
     context_visit_end(&visit);
     return code;
 }

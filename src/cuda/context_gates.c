@@ -4,7 +4,6 @@
 
 #include "cuda/events_private.h"
 #include "cuda/front.h"
-#include "cuda/genuine.h"
 #include "cuda/submit.h"
 #include "engine/runtime.h"
 
@@ -85,7 +84,8 @@ static bool is_over(const struct context_gate *gate)
     bool over;
 
     pthread_mutex_lock(&cuda_front.events.lock);
-    over = !gate->recording->held && genuine.cuEventQuery(gate->recording->event) != CUDA_ERROR_NOT_READY;
+    over = !gate->recording->held &&
+           cuda_front.genuine.cuEventQuery(gate->recording->event) != CUDA_ERROR_NOT_READY;
     pthread_mutex_unlock(&cuda_front.events.lock);
     return over;
 }
@@ -144,9 +144,9 @@ static void settle(const struct context_gate *gate)
     context_visit_begin(gate->group.context, &visit);
     pthread_mutex_lock(&cuda_front.events.lock);
     if (gate->group.green)
-        (void)genuine.cuGreenCtxWaitEvent(gate->group.green, gate->recording->event);
+        (void)cuda_front.genuine.cuGreenCtxWaitEvent(gate->group.green, gate->recording->event);
     else
-        (void)genuine.cuCtxWaitEvent(gate->group.context->handle, gate->recording->event);
+        (void)cuda_front.genuine.cuCtxWaitEvent(gate->group.context->handle, gate->recording->event);
     pthread_mutex_unlock(&cuda_front.events.lock);
     context_visit_end(&visit);
 }

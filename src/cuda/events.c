@@ -8,7 +8,6 @@
 #include "cuda/context_gates.h"
 #include "cuda/events_private.h"
 #include "cuda/front.h"
-#include "cuda/genuine.h"
 #include "cuda/objects.h"
 #include "cuda/submit.h"
 #include "cuda_abi/memory_abi.h"
@@ -39,7 +38,7 @@ void recording_drop(struct recording *recording)
     if (!recording || atomic_fetch_sub_explicit(&recording->refs, 1, memory_order_acq_rel) != 1)
         return;
     if (recording->own)
-        (void)genuine.cuEventDestroy_v2(recording->own); /* the driver keeps what waits for it */
+        (void)cuda_front.genuine.cuEventDestroy_v2(recording->own); /* the driver keeps what waits for it */
     free(recording);
 }
 
@@ -93,14 +92,14 @@ static void move_to_own(struct recording *recording)
 {
     CUstream stream = NULL;
 
-    if (genuine.cuEventCreate(&recording->own, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) {
+    if (cuda_front.genuine.cuEventCreate(&recording->own, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) {
         recording->own = NULL;
         return;
     }
-    if (genuine.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS) {
-        (void)genuine.cuStreamWaitEvent(stream, recording->event, 0);
-        (void)genuine.cuEventRecord(recording->own, stream);
-        (void)genuine.cuStreamDestroy_v2(stream);
+    if (cuda_front.genuine.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS) {
+        (void)cuda_front.genuine.cuStreamWaitEvent(stream, recording->event, 0);
+        (void)cuda_front.genuine.cuEventRecord(recording->own, stream);
+        (void)cuda_front.genuine.cuStreamDestroy_v2(stream);
     }
     recording->event = recording->own;
 }
@@ -130,13 +129,13 @@ static CUresult record_own(struct recording *recording, CUstream stream)
 
     if (atomic_load(&recording->refs) <= 1) /* the command's own: no wait needs it */
         return code;
-    code = genuine.cuEventCreate(&recording->own, CU_EVENT_DISABLE_TIMING);
+    code = cuda_front.genuine.cuEventCreate(&recording->own, CU_EVENT_DISABLE_TIMING);
     if (code != CUDA_SUCCESS) {
         recording->own = NULL;
         return code;
     }
     recording->event = recording->own;
-    return genuine.cuEventRecord(recording->own, stream);
+    return cuda_front.genuine.cuEventRecord(recording->own, stream);
 }
 
 CUresult recording_issue(struct recording *recording, const struct call *call)
@@ -161,7 +160,8 @@ CUresult recording_issue_wait(struct recording *recording, const struct call *ca
     CUresult code;
 
     pthread_mutex_lock(&cuda_front.events.lock);
-    code = genuine.cuStreamWaitEvent((CUstream)call->args[0], recording->event, (unsigned)call->args[2]);
+    code = cuda_front.genuine.cuStreamWaitEvent((CUstream)call->args[0], recording->event,
+                                                (unsigned)call->args[2]);
     pthread_mutex_unlock(&cuda_front.events.lock);
     return code;
 }
@@ -207,7 +207,7 @@ CUresult route_event_create(struct call *call)
     CUresult code = call_invoke(call);
     CUcontext owner = NULL;
 
-    if (code == CUDA_SUCCESS && genuine.cuCtxGetCurrent(&owner) == CUDA_SUCCESS && owner)
+    if (code == CUDA_SUCCESS && cuda_front.genuine.cuCtxGetCurrent(&owner) == CUDA_SUCCESS && owner)
         (void)handle_table_put(&cuda_front.events.owners, *(CUevent *)call->args[0], owner);
     return code;
 }

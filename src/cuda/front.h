@@ -14,10 +14,9 @@
  * A process that called a name which no table knows is whole and direct: nothing is held back any
  * more, and each routed call waits for its engine on the calling thread.
  *
- * Locks, in the order in which they may be nested: context records -> the engine's graph -> shards
- * of handle tables. The lock of gates comes before all of them; those of events and of mark pools are
- * leaves. The driver is never called
- * with the graph's lock held.
+ * Locks, in the order in which they may be nested: gates -> context records -> the engine's graph
+ * -> shards of handle tables. The locks of events and of mark pools are leaves. The driver is never
+ * called with the graph's lock held.
  */
 #ifndef CUDA_FRONT_H
 #define CUDA_FRONT_H
@@ -31,12 +30,14 @@
 #include "cuda/events.h"
 #include "cuda/frees.h"
 #include "cuda/function.h"
+#include "cuda/genuine.h"
 #include "cuda/linking.h"
+#include "cuda/migrate/migrate_state.h"
 #include "cuda/objects.h"
 
-/* The whole state of the front, apart from the driver's table (genuine.h) and migrate/. */
 struct stubs;
 
+/* The whole state of the front. Each part belongs to the header that declares it. */
 struct cuda_front {
     atomic_bool ready;        /* the engine is initialised */
     atomic_bool whole;        /* whole and direct, for good */
@@ -55,6 +56,8 @@ struct cuda_front {
     struct cuda_frees frees;
     struct cuda_links links;
     struct cuda_known known;
+    struct genuine genuine;
+    struct migrate migrate;
 };
 
 extern struct cuda_front cuda_front;

@@ -1,7 +1,6 @@
 /* Calls that look at streams and contexts, wait for them, or end them. */
 #include "cuda/context_gates.h"
 #include "cuda/front.h"
-#include "cuda/genuine.h"
 #include "cuda/mark.h"
 #include "cuda/migrate/migrate.h"
 #include "cuda/objects.h"

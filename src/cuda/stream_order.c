@@ -2,7 +2,6 @@
 #include "cuda/context_gates.h"
 #include "cuda/cuda_command.h"
 #include "cuda/front.h"
-#include "cuda/genuine.h"
 #include "cuda/mark.h"
 #include "cuda/objects.h"
 #include "engine/graph.h"
@@ -219,10 +218,10 @@ void context_visit_begin(struct context_record *context, struct context_visit *r
     CUcontext current = NULL;
 
     *ret_visit = (struct context_visit){0};
-    if (genuine.cuCtxGetCurrent(&current) != CUDA_SUCCESS || current != context->handle)
-        ret_visit->pushed = genuine.cuCtxPushCurrent_v2(context->handle) == CUDA_SUCCESS;
-    if (front_captures() && genuine.cuThreadExchangeStreamCaptureMode) {
-        ret_visit->relaxed = genuine.cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS;
+    if (cuda_front.genuine.cuCtxGetCurrent(&current) != CUDA_SUCCESS || current != context->handle)
+        ret_visit->pushed = cuda_front.genuine.cuCtxPushCurrent_v2(context->handle) == CUDA_SUCCESS;
+    if (front_captures() && cuda_front.genuine.cuThreadExchangeStreamCaptureMode) {
+        ret_visit->relaxed = cuda_front.genuine.cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS;
         ret_visit->mode = (int)mode;
     }
 }
@@ -233,7 +232,7 @@ void context_visit_end(const struct context_visit *visit)
     CUcontext popped;
 
     if (visit->relaxed)
-        (void)genuine.cuThreadExchangeStreamCaptureMode(&mode);
+        (void)cuda_front.genuine.cuThreadExchangeStreamCaptureMode(&mode);
     if (visit->pushed)
-        (void)genuine.cuCtxPopCurrent_v2(&popped);
+        (void)cuda_front.genuine.cuCtxPopCurrent_v2(&popped);
 }

@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "cuda/front.h"
-#include "cuda/genuine.h"
 #include "cuda/issue.h"
 #include "cuda/mark.h"
 #include "cuda/migrate/migrate.h"
@@ -119,7 +118,7 @@ static CUresult call_now(struct cuda_command *draft)
     if (!draft->base.leased)
         return code;
     if (code == CUDA_SUCCESS && draft->synchronise)
-        code = genuine.cuStreamSynchronize(draft->stream->handle);
+        code = cuda_front.genuine.cuStreamSynchronize(draft->stream->handle);
     if (code != CUDA_SUCCESS) {
         direct_leave(&draft->base);
         return code;
