@@ -90,15 +90,13 @@ void *front_spare(int index, void *address)
 
 void front_become_whole(const char *name)
 {
-    struct session *session;
+    struct session *session = runtime_session();
 
     (void)migrate_stay_home(name);
-    atomic_fetch_add(&cuda_front.n_unknown, 1);
+    if (session) /* which counts the calls */
+        (void)session_notice(session, NOTICE_UNKNOWN_CALL, "", name);
     if (atomic_exchange(&cuda_front.whole, true))
         return;
-    session = runtime_session();
-    if (session)
-        (void)session_notice(session, NOTICE_UNKNOWN_CALL, "", name);
     objects_drain();
     objects_close_marks();
 }

@@ -43,7 +43,6 @@ struct cuda_front {
     atomic_bool whole;        /* whole and direct, for good */
     atomic_int n_capturing;   /* streams that the program captures */
     atomic_int n_held_graphs; /* graph launches that are held back: any event may be recorded by them */
-    atomic_uint n_unknown;    /* calls of names that no table knows */
     atomic_bool said_no_cuda, said_gpus;
     const struct stubs *stubs; /* written before the first call of a stub comes here */
     pthread_once_t begun;
@@ -88,7 +87,7 @@ void *front_spare(int index, void *address);
 /* The entry's treatment has changed: its stub goes elsewhere from now on. */
 void front_look_again(unsigned index);
 
-/* From now on whole and direct: a name was called that no table knows. */
+/* From now on whole and direct: a name was called that no table knows. Each call is counted. */
 void front_become_whole(const char *name);
 
 /* Is every routed call to go to the driver at once, whole? */

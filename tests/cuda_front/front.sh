@@ -277,6 +277,8 @@ all_corners() {
     verdict $? "a call that the table does not know"
     grep -q 'unknown-call' "$scratch/stats" && grep -q cuBrandNew "$scratch/stats"
     verdict $? "is shown in the statistics"
+    grep -q '"reason": "unknown-call", "launches": 3,' "$scratch/stats"
+    verdict $? "with the number of its calls: $(grep -o '"reason": "unknown-call"[^}]*' "$scratch/stats")"
     # A program that is killed while it has the engine.
     start_hog
     victim=$hog
