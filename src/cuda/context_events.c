@@ -32,8 +32,10 @@ static struct stream_record *make_join(const struct context_group *group)
         (void)cuda_front.genuine.cuStreamDestroy_v2(handle);
     context_visit_end(&visit);
     if (join) {
+        pthread_mutex_lock(&context->lock); /* other threads may be looking at the context's streams */
         join->joins = true;
         join->green = group->green ? group->green : join->green;
+        pthread_mutex_unlock(&context->lock);
     }
     return join;
 }
@@ -190,7 +192,7 @@ static CUresult record_group(const struct call *call, const struct context_group
     if (!group->context || front_is_whole())
         return event_record_now(call, event);
     group_held(group, &held);
-    if ((held.n || runtime.queue_everything) && !held.failed && !event_is_shared(event) &&
+    if ((held.n || gates_any() || runtime.queue_everything) && !held.failed && !event_is_shared(event) &&
         event_is_of(event, group->context))
         join = make_join(group);
     if (join) {
@@ -205,15 +207,12 @@ static CUresult record_group(const struct call *call, const struct context_group
 
 /* --- waits --- */
 
-/* Does the driver know all that the wait is about, and of nothing that must not wait? */
+/* The driver has the record. Has it also all that came before the call, which must not wait? */
 static bool driver_can_wait(const struct context_group *group, CUevent event)
 {
-    struct recording *recording = event ? handle_table_find(&cuda_front.events.table, event) : NULL;
-    bool held = recording_is_held(recording);
     struct stream_set streams;
 
-    recording_drop(recording);
-    if (held || event_is_shared(event) || runtime.queue_everything)
+    if (event_is_shared(event) || runtime.queue_everything)
         return false;
     group_held(group, &streams);
     stream_set_done(&streams);
@@ -227,10 +226,13 @@ static bool driver_can_wait(const struct context_group *group, CUevent event)
 static CUresult wait_group(const struct call *call, const struct context_group *group)
 {
     CUevent event = (CUevent)call->args[1];
-    bool may_hold = group->context && !front_is_whole() && !front_captures() && !front_holds_graphs() &&
-                    (event_is_known(event) || event_is_shared(event));
+    struct recording *recording = event ? handle_table_find(&cuda_front.events.table, event) : NULL;
+    bool held = recording_is_held(recording);
+    bool may_hold = group->context && !front_is_whole() && !front_captures() &&
+                    (held || !front_holds_graphs()) && (event_is_known(event) || event_is_shared(event));
 
-    if (may_hold && driver_can_wait(group, event))
+    recording_drop(recording);
+    if (may_hold && !held && driver_can_wait(group, event))
         return call_invoke(call);
     if (may_hold && gates_open(group, event))
         return CUDA_SUCCESS;

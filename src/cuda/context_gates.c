@@ -136,6 +136,18 @@ void gates_wait(struct stream_record *stream)
     pthread_mutex_unlock(&cuda_front.gates.lock);
 }
 
+bool gates_any(void)
+{
+    bool any;
+
+    if (atomic_load(&cuda_front.gates.newest) == 0)
+        return false;
+    pthread_mutex_lock(&cuda_front.gates.lock);
+    any = !list_empty(&cuda_front.gates.open);
+    pthread_mutex_unlock(&cuda_front.gates.lock);
+    return any;
+}
+
 /* The driver waits in its place. */
 static void settle(const struct context_gate *gate)
 {

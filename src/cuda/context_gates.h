@@ -39,6 +39,9 @@ void stream_set_done(struct stream_set *set);
  */
 bool gates_open(const struct context_group *group, CUevent event);
 
+/* Is there any gate? */
+bool gates_any(void);
+
 /* Puts the waits for the gates into the stream; front.h has gates_pass(), which comes first. */
 void gates_wait(struct stream_record *stream);
 

@@ -290,6 +290,7 @@ struct stream_record *stream_new(struct context_record *context, CUstream handle
 static struct stream_record *make_stream(CUstream handle, CUcontext owner)
 {
     struct context_record *context = handle_table_find(&cuda_front.objects.contexts, owner);
+    CUgreenCtx green = green_of(handle);
     struct stream_record *stream;
     unsigned flags = 0;
 
@@ -300,7 +301,9 @@ static struct stream_record *make_stream(CUstream handle, CUcontext owner)
     stream = stream_new(context, handle, LANE_NAMED, !(flags & CU_STREAM_NON_BLOCKING));
     if (!stream)
         return NULL;
-    stream->green = green_of(handle);
+    pthread_mutex_lock(&context->lock); /* other threads may be looking at the context's streams */
+    stream->green = green;
+    pthread_mutex_unlock(&context->lock);
     stream_keep(stream); /* the caller's; the table has the first */
     stream->listed = true;
     if (handle_table_put(&cuda_front.objects.streams, handle, stream))
