@@ -13,6 +13,7 @@
  *     beside        another program has the engines while an event and a context wait
  *     shared        an event that another process has
  *     shared-context  the same, recorded and awaited by contexts
+ *     shared-record   ... and recorded again behind that wait
  *     peer PATH, busy  the other processes
  */
 #include <fcntl.h>
@@ -347,23 +348,58 @@ static bool ends_well(pid_t child)
     return waitpid(child, &status, 0) == child && status == 0;
 }
 
+enum share_mode { BY_STREAM, BY_CONTEXT, AND_RECORD };
+
+/* Nothing is held back but the context's wait. */
+static void record_behind(CUevent reply, volatile int *go)
+{
+    CUevent after = new_event();
+
+    MUST(cuCtxWaitEvent(context, reply));
+    MUST(cuCtxRecordEvent(context, after));
+    expect(cuEventQuery(after) == CUDA_ERROR_NOT_READY, "a context's record is behind its wait");
+    tell(go, 2);
+    MUST(cuEventSynchronize(after));
+    expect(cuEventQuery(reply) == CUDA_SUCCESS, "which is over");
+}
+
+static void wait_for_peer(enum share_mode mode, CUevent reply, CUstream stream, volatile int *go)
+{
+    CUstream free_stream = new_stream();
+
+    if (mode == AND_RECORD) {
+        record_behind(reply, go);
+        return;
+    }
+    close_gate(1, free_stream);
+    set_word(1, 1, free_stream); /* held back before the wait */
+    MUST(mode ? cuCtxWaitEvent(context, reply) : cuStreamWaitEvent(stream, reply, 0));
+    set_word(2, 22, stream);
+    expect(cuStreamQuery(stream) == CUDA_ERROR_NOT_READY, "its record is waited for");
+    open_gate(1);
+    MUST(cuStreamSynchronize(free_stream));
+    tell(go, 2);
+    MUST(cuStreamSynchronize(stream));
+    expect(word_at(2) == 22, "and then the stream goes on");
+}
+
 /*
  * The record goes behind a wait for this thread, and the peer sees it. Then a stream, or the
  * context, waits for an event that the peer has recorded behind a wait of its own.
  */
-static void share(bool whole_context)
+static void share(enum share_mode mode)
 {
     char path[32];
     int size = snprintf(path, sizeof path, "/proc/self/fd/%d", memfd_create("board", 0));
     struct board *board = map_board(size > 0 ? path : "");
     CUevent event = shared_event(&board->event), reply = shared_event(&board->reply);
-    CUstream stream = new_stream(), free_stream = new_stream();
+    CUstream stream = new_stream();
     pid_t child;
 
     MUST(cuIpcGetMemHandle(&board->memory, words));
     set_word(0, 21, stream);
     close_gate(0, stream);
-    MUST(whole_context ? cuCtxRecordEvent(context, event) : cuEventRecord(event, stream));
+    MUST(mode ? cuCtxRecordEvent(context, event) : cuEventRecord(event, stream));
     expect(cuEventQuery(event) == CUDA_ERROR_NOT_READY, "a shared event waits for what is held back");
     child = start("peer", path);
     await_step(&board->step, 1);
@@ -373,16 +409,7 @@ static void share(bool whole_context)
     expect(board->words_right, "it comes behind the record");
     tell(&board->go, 1);
     await_step(&board->step, 3);
-    close_gate(1, free_stream);
-    set_word(1, 1, free_stream); /* held back before the wait */
-    MUST(whole_context ? cuCtxWaitEvent(context, reply) : cuStreamWaitEvent(stream, reply, 0));
-    set_word(2, 22, stream);
-    expect(cuStreamQuery(stream) == CUDA_ERROR_NOT_READY, "its record is waited for");
-    open_gate(1);
-    MUST(cuStreamSynchronize(free_stream));
-    tell(&board->go, 2);
-    MUST(cuStreamSynchronize(stream));
-    expect(word_at(2) == 22, "and then the stream goes on");
+    wait_for_peer(mode, reply, stream, &board->go);
     expect(ends_well(child), "the other process is well");
 }
 
@@ -418,12 +445,17 @@ static void beside(void)
 
 static void shared(void)
 {
-    share(false);
+    share(BY_STREAM);
 }
 
 static void shared_context(void)
 {
-    share(true);
+    share(BY_CONTEXT);
+}
+
+static void shared_record(void)
+{
+    share(AND_RECORD);
 }
 
 int main(int argc, char **argv)
@@ -431,9 +463,15 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } all[] = {
-        {"record", record}, {"again", again},   {"gone", gone},     {"wait", waits},
-        {"green", green},   {"beside", beside}, {"shared", shared}, {"shared-context", shared_context}};
+    } all[] = {{"record", record},
+               {"again", again},
+               {"gone", gone},
+               {"wait", waits},
+               {"green", green},
+               {"beside", beside},
+               {"shared", shared},
+               {"shared-context", shared_context},
+               {"shared-record", shared_record}};
     const char *what = argc > 1 ? argv[1] : "";
 
     if (argc == 3 && strcmp(what, "peer") == 0)
