@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cuda/function.h"
-#include "cuda/genuine.h"
+#include "cuda/front.h"
 #include "engine/meter.h"
 #include "engine/policy.h"
 #include "engine/runtime.h"
@@ -134,9 +134,9 @@ static CUresult launch_range(struct cuda_command *command, struct launch_cut *cu
     cut->piece.first = (uint32_t)begin;
     if (cut->buffer)
         memcpy((char *)cut->buffer + launch->function->piece_offset, &cut->piece, sizeof cut->piece);
-    return genuine.cuLaunchKernel(launch->piece, (unsigned)(limit - begin), 1, 1, launch->block[0],
-                                  launch->block[1], launch->block[2], launch->shared, command->on->handle,
-                                  cut->params, cut->buffer ? extra : NULL);
+    return cuda_front.genuine.cuLaunchKernel(launch->piece, (unsigned)(limit - begin), 1, 1, launch->block[0],
+                                             launch->block[1], launch->block[2], launch->shared,
+                                             command->on->handle, cut->params, cut->buffer ? extra : NULL);
 }
 
 /* --- copies --- */
@@ -148,11 +148,12 @@ static CUresult copy_range(struct cuda_command *command, uint64_t begin, uint64_
     size_t size = (size_t)(limit - begin);
 
     if (copy->direction == COPY_IN)
-        return genuine.cuMemcpyHtoDAsync_v2(copy->to + begin, (const void *)(copy->from + begin), size,
-                                            stream);
+        return cuda_front.genuine.cuMemcpyHtoDAsync_v2(copy->to + begin, (const void *)(copy->from + begin),
+                                                       size, stream);
     if (copy->direction == COPY_OUT)
-        return genuine.cuMemcpyDtoHAsync_v2((void *)(copy->to + begin), copy->from + begin, size, stream);
-    return genuine.cuMemcpyDtoDAsync_v2(copy->to + begin, copy->from + begin, size, stream);
+        return cuda_front.genuine.cuMemcpyDtoHAsync_v2((void *)(copy->to + begin), copy->from + begin, size,
+                                                       stream);
+    return cuda_front.genuine.cuMemcpyDtoDAsync_v2(copy->to + begin, copy->from + begin, size, stream);
 }
 
 CUresult cut_copy(struct piece_pipe *pipe, struct cuda_command *command, bool *ret_cut)
@@ -200,7 +201,7 @@ static CUresult rows_range(struct cuda_command *command, uint64_t begin, uint64_
             copy.srcHost = (const void *)from;
             copy.dstDevice = to;
         }
-        code = genuine.cuMemcpy2DAsync_v2(&copy, command->on->handle);
+        code = cuda_front.genuine.cuMemcpy2DAsync_v2(&copy, command->on->handle);
         begin += n;
     }
     return code;

@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/context_gates.h"
+#include "cuda/events_private.h"
 #include "cuda/front.h"
-#include "cuda/genuine.h"
 #include "cuda/objects.h"
 #include "cuda/submit.h"
 #include "cuda_abi/memory_abi.h"
@@ -14,14 +15,6 @@
 #include "engine/handle_table.h"
 #include "engine/inferred_job.h"
 #include "engine/runtime.h"
-
-struct recording {
-    atomic_uint refs;
-    CUevent event;           /* what a wait names: the program's, or `own` */
-    CUevent own;             /* NULL: none */
-    bool held, superseded;   /* cuda_front.events.lock */
-    struct command *command; /* a reference while held */
-};
 
 static void keep(void *recording)
 {
@@ -45,11 +38,11 @@ void recording_drop(struct recording *recording)
     if (!recording || atomic_fetch_sub_explicit(&recording->refs, 1, memory_order_acq_rel) != 1)
         return;
     if (recording->own)
-        (void)genuine.cuEventDestroy_v2(recording->own); /* the driver keeps what waits for it */
+        (void)cuda_front.genuine.cuEventDestroy_v2(recording->own); /* the driver keeps what waits for it */
     free(recording);
 }
 
-static struct recording *new_recording(CUevent event, bool held)
+struct recording *recording_new(CUevent event, bool held)
 {
     struct recording *recording = calloc(1, sizeof *recording);
 
@@ -99,14 +92,14 @@ static void move_to_own(struct recording *recording)
 {
     CUstream stream = NULL;
 
-    if (genuine.cuEventCreate(&recording->own, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) {
+    if (cuda_front.genuine.cuEventCreate(&recording->own, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) {
         recording->own = NULL;
         return;
     }
-    if (genuine.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS) {
-        (void)genuine.cuStreamWaitEvent(stream, recording->event, 0);
-        (void)genuine.cuEventRecord(recording->own, stream);
-        (void)genuine.cuStreamDestroy_v2(stream);
+    if (cuda_front.genuine.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS) {
+        (void)cuda_front.genuine.cuStreamWaitEvent(stream, recording->event, 0);
+        (void)cuda_front.genuine.cuEventRecord(recording->own, stream);
+        (void)cuda_front.genuine.cuStreamDestroy_v2(stream);
     }
     recording->event = recording->own;
 }
@@ -136,13 +129,13 @@ static CUresult record_own(struct recording *recording, CUstream stream)
 
     if (atomic_load(&recording->refs) <= 1) /* the command's own: no wait needs it */
         return code;
-    code = genuine.cuEventCreate(&recording->own, CU_EVENT_DISABLE_TIMING);
+    code = cuda_front.genuine.cuEventCreate(&recording->own, CU_EVENT_DISABLE_TIMING);
     if (code != CUDA_SUCCESS) {
         recording->own = NULL;
         return code;
     }
     recording->event = recording->own;
-    return genuine.cuEventRecord(recording->own, stream);
+    return cuda_front.genuine.cuEventRecord(recording->own, stream);
 }
 
 CUresult recording_issue(struct recording *recording, const struct call *call)
@@ -167,14 +160,15 @@ CUresult recording_issue_wait(struct recording *recording, const struct call *ca
     CUresult code;
 
     pthread_mutex_lock(&cuda_front.events.lock);
-    code = genuine.cuStreamWaitEvent((CUstream)call->args[0], recording->event, (unsigned)call->args[2]);
+    code = cuda_front.genuine.cuStreamWaitEvent((CUstream)call->args[0], recording->event,
+                                                (unsigned)call->args[2]);
     pthread_mutex_unlock(&cuda_front.events.lock);
     return code;
 }
 
 /* --- calls of the program --- */
 
-static CUresult record_now(struct call *call, CUevent event)
+CUresult event_record_now(const struct call *call, CUevent event)
 {
     CUresult code;
 
@@ -185,9 +179,9 @@ static CUresult record_now(struct call *call, CUevent event)
     return code;
 }
 
-static CUresult record_held(struct cuda_command *draft, CUevent event)
+CUresult event_record_held(struct cuda_command *draft, CUevent event)
 {
-    struct recording *recording = new_recording(event, true);
+    struct recording *recording = recording_new(event, true);
     struct cuda_command *command;
 
     draft->kind = COMMAND_RECORD;
@@ -196,7 +190,7 @@ static CUresult record_held(struct cuda_command *draft, CUevent event)
     if (!command) {
         recording_drop(recording);
         stream_wait_turn(draft->stream);
-        return record_now(&draft->call, event);
+        return event_record_now(&draft->call, event);
     }
     recording_held_by(recording, &command->base);
     pthread_mutex_lock(&cuda_front.events.lock);
@@ -213,74 +207,99 @@ CUresult route_event_create(struct call *call)
     CUresult code = call_invoke(call);
     CUcontext owner = NULL;
 
-    if (code == CUDA_SUCCESS && genuine.cuCtxGetCurrent(&owner) == CUDA_SUCCESS && owner)
+    if (code == CUDA_SUCCESS && cuda_front.genuine.cuCtxGetCurrent(&owner) == CUDA_SUCCESS && owner)
         (void)handle_table_put(&cuda_front.events.owners, *(CUevent *)call->args[0], owner);
     return code;
 }
 
-/* Is it an event that the driver will surely take? */
-static bool is_event(CUevent event)
+bool event_is_known(CUevent event)
 {
     return event && handle_table_find(&cuda_front.events.owners, event);
 }
 
-/* ... and record in a stream of this context? */
-static bool is_event_of(CUevent event, const struct context_record *context)
+bool event_is_of(CUevent event, const struct context_record *context)
 {
     return event && handle_table_find(&cuda_front.events.owners, event) == (void *)context->handle;
 }
 
-/* Does another process have it? Then a record that is held back would look like none there. */
-static bool is_shared(CUevent event)
+bool event_is_shared(CUevent event)
 {
     return atomic_load_explicit(&cuda_front.events.any_shared, memory_order_relaxed) && event &&
            handle_table_find(&cuda_front.events.shared, event);
+}
+
+/*
+ * On the calling thread, when the driver has all that is before it in the stream. The driver may
+ * still be waiting there for the host: the record goes behind that.
+ */
+static CUresult record_shared(const struct call *call, CUevent event, struct stream_record *stream)
+{
+    stream_wait_given(stream);
+    return event_record_now(call, event);
 }
 
 CUresult route_event_record(struct call *call)
 {
     CUevent event = (CUevent)call->args[0];
     struct stream_record *stream = stream_of_call(call);
+    bool captured = stream && stream_captures(stream);
     struct cuda_command draft;
     CUresult code;
 
     if (!stream)
         return call_invoke(call);
-    if (!stream_captures(stream))
+    if (!captured) {
         stream_name(stream, call);
-    if (stream_captures(stream) || front_is_whole() ||
-        (call->entry->arguments == 3 && (unsigned)call->args[2] != 0) ||
-        (!runtime.queue_everything && stream_unhindered(stream)) || is_shared(event) ||
-        !is_event_of(event, stream->context)) {
-        if (!stream_captures(stream))
-            stream_wait_turn(stream);
-        code = record_now(call, event);
+        gates_pass(stream);
+    }
+    if (captured) {
+        code = event_record_now(call, event);
+    } else if (event_is_shared(event)) {
+        code = record_shared(call, event, stream);
+    } else if (front_is_whole() || (call->entry->arguments == 3 && (unsigned)call->args[2] != 0) ||
+               (!runtime.queue_everything && stream_unhindered(stream)) ||
+               !event_is_of(event, stream->context)) {
+        stream_wait_turn(stream);
+        code = event_record_now(call, event);
     } else {
         submit_draft(&draft, call, stream);
-        code = record_held(&draft, event);
+        code = event_record_held(&draft, event);
     }
     stream_drop(stream);
     return code;
 }
 
-static CUresult wait_held(struct cuda_command *draft, struct recording *recording, CUevent event)
+struct recording *recording_for_wait(CUevent event)
+{
+    struct recording *recording = handle_table_find(&cuda_front.events.table, event);
+
+    if (recording)
+        return recording;
+    recording = recording_new(event, false);
+    if (!recording)
+        return NULL;
+    pthread_mutex_lock(&cuda_front.events.lock);
+    replace(event, recording); /* so that a later record notices this wait */
+    pthread_mutex_unlock(&cuda_front.events.lock);
+    return recording;
+}
+
+struct recording *recording_of_others(CUevent event)
+{
+    struct recording *recording = recording_new(event, false);
+
+    if (recording)
+        move_to_own(recording);
+    return recording;
+}
+
+CUresult event_wait_held(struct cuda_command *draft, struct recording *recording)
 {
     struct cuda_command *command;
 
-    if (recording) {
-        recording_keep(recording);
-    } else {
-        recording = new_recording(event, false);
-        if (!recording)
-            return CUDA_ERROR_OUT_OF_MEMORY;
-        pthread_mutex_lock(&cuda_front.events.lock);
-        replace(event, recording); /* so that a later record notices this wait */
-        pthread_mutex_unlock(&cuda_front.events.lock);
-    }
     draft->kind = COMMAND_WAIT_EVENT;
     draft->u.recording = recording;
     command = submit_adopt(draft, NULL);
-    recording_drop(recording);
     if (!command)
         return CUDA_ERROR_OUT_OF_MEMORY;
     submit_to_graph(command);
@@ -288,7 +307,7 @@ static CUresult wait_held(struct cuda_command *draft, struct recording *recordin
     return CUDA_SUCCESS;
 }
 
-static bool is_held(const struct recording *recording)
+bool recording_is_held(const struct recording *recording)
 {
     bool held;
 
@@ -319,12 +338,20 @@ static void share(CUevent event)
         atomic_store(&cuda_front.events.any_shared, true);
 }
 
-/* cuIpcGetEventHandle(handle, event) */
+/*
+ * cuIpcGetEventHandle(handle, event): the other process may look at once, so the driver has the
+ * event's record first.
+ */
 CUresult route_share_event(struct call *call)
 {
+    struct recording *recording =
+        call->args[1] ? handle_table_find(&cuda_front.events.table, (CUevent)call->args[1]) : NULL;
     CUresult code;
 
-    objects_drain();
+    if (front_holds_graphs())
+        objects_drain();
+    await_record(recording);
+    recording_drop(recording);
     code = call_invoke(call);
     if (code == CUDA_SUCCESS)
         share((CUevent)call->args[1]);
@@ -339,7 +366,6 @@ CUresult route_open_event(struct call *call)
     CUipcEventHandle handle;
     CUresult code;
 
-    objects_drain();
     *(void **)&function = call->genuine;
     memcpy(&handle, &call->args[6], sizeof handle);
     code = function(event, handle);
@@ -356,7 +382,7 @@ CUresult route_wait_event(struct call *call)
     struct cuda_command draft;
     CUresult code;
 
-    if (stream && is_shared(event) && !is_held(recording)) {
+    if (stream && event_is_shared(event) && !recording_is_held(recording)) {
         /* the other process may need the engine first: nothing behind the wait may have it */
         submit_draft(&draft, call, stream);
         draft.valid = (unsigned)call->args[2] == 0;
@@ -372,15 +398,18 @@ CUresult route_wait_event(struct call *call)
     if (stream_captures(stream)) {
         code = call_invoke(call);
     } else if (front_is_whole() || front_captures() ||
-               (!runtime.queue_everything && !is_held(recording) && stream_unhindered(stream)) ||
-               (!is_held(recording) && !is_event(event))) {
+               (!runtime.queue_everything && !recording_is_held(recording) && stream_unhindered(stream)) ||
+               (!recording_is_held(recording) && !event_is_known(event))) {
         await_record(recording);
+        gates_pass(stream);
         stream_wait_turn(stream);
         stream_name(stream, call);
         code = call_invoke(call);
     } else {
         submit_draft(&draft, call, stream);
-        code = wait_held(&draft, recording, event);
+        if (!recording)
+            recording = recording_for_wait(event);
+        code = recording ? event_wait_held(&draft, recording) : CUDA_ERROR_OUT_OF_MEMORY;
     }
     recording_drop(recording);
     stream_drop(stream);
@@ -391,7 +420,7 @@ CUresult route_event_query(struct call *call)
 {
     struct recording *recording =
         call->args[0] ? handle_table_find(&cuda_front.events.table, (CUevent)call->args[0]) : NULL;
-    bool held = is_held(recording) || front_holds_graphs();
+    bool held = recording_is_held(recording) || front_holds_graphs();
     CUresult code = held ? CUDA_ERROR_NOT_READY : call_invoke(call);
 
     recording_drop(recording);
@@ -425,7 +454,7 @@ CUresult route_event_elapsed(struct call *call)
         struct recording *recording =
             call->args[i] ? handle_table_find(&cuda_front.events.table, (CUevent)call->args[i]) : NULL;
 
-        held = held || is_held(recording);
+        held = held || recording_is_held(recording);
         recording_drop(recording);
     }
     return held ? CUDA_ERROR_NOT_READY : call_invoke(call);

@@ -21,9 +21,19 @@ struct cuda_front cuda_front = {
     .names.lock = PTHREAD_MUTEX_INITIALIZER,
     .objects.lock = PTHREAD_MUTEX_INITIALIZER,
     .events.lock = PTHREAD_MUTEX_INITIALIZER,
+    .gates = {.lock = PTHREAD_MUTEX_INITIALIZER, .open = {&cuda_front.gates.open, &cuda_front.gates.open}},
     .frees.lock = PTHREAD_MUTEX_INITIALIZER,
     .links = {.lock = PTHREAD_MUTEX_INITIALIZER, .all = {&cuda_front.links.all, &cuda_front.links.all}},
-    .known.lock = PTHREAD_MUTEX_INITIALIZER};
+    .known.lock = PTHREAD_MUTEX_INITIALIZER,
+    .migrate = {
+        .begun_lock = PTHREAD_MUTEX_INITIALIZER,
+        .lock = PTHREAD_MUTEX_INITIALIZER,
+        .changed = PTHREAD_COND_INITIALIZER,
+        .memory = {.lock = PTHREAD_MUTEX_INITIALIZER,
+                   .regions = {&cuda_front.migrate.memory.regions, &cuda_front.migrate.memory.regions}},
+        .code = {.lock = PTHREAD_MUTEX_INITIALIZER,
+                 .modules = {&cuda_front.migrate.code.modules, &cuda_front.migrate.code.modules},
+                 .once = PTHREAD_ONCE_INIT}}};
 
 /* --- beginning and end --- */
 
@@ -80,15 +90,13 @@ void *front_spare(int index, void *address)
 
 void front_become_whole(const char *name)
 {
-    struct session *session;
+    struct session *session = runtime_session();
 
     (void)migrate_stay_home(name);
-    atomic_fetch_add(&cuda_front.n_unknown, 1);
+    if (session) /* which counts the calls */
+        (void)session_notice(session, NOTICE_UNKNOWN_CALL, "", name);
     if (atomic_exchange(&cuda_front.whole, true))
         return;
-    session = runtime_session();
-    if (session)
-        (void)session_notice(session, NOTICE_UNKNOWN_CALL, "", name);
     objects_drain();
     objects_close_marks();
 }
@@ -98,10 +106,10 @@ void front_become_whole(const char *name)
 /* There is no driver, or it lacks the name. */
 static CUresult no_driver(void)
 {
-    if (!genuine.library && !atomic_exchange(&cuda_front.said_no_cuda, true))
+    if (!cuda_front.genuine.library && !atomic_exchange(&cuda_front.said_no_cuda, true))
         (void)fprintf(stderr, "baton: no CUDA driver (" GENUINE_NAME ") on this machine; `baton run --device "
                               "cpu` runs CUDA programs on CPU cores\n");
-    return genuine.library ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_NO_DEVICE;
+    return cuda_front.genuine.library ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_NO_DEVICE;
 }
 
 /*

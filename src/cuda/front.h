@@ -14,9 +14,9 @@
  * A process that called a name which no table knows is whole and direct: nothing is held back any
  * more, and each routed call waits for its engine on the calling thread.
  *
- * Locks, in the order in which they may be nested: context records -> the engine's graph -> shards
- * of handle tables. The locks of events and of mark pools are leaves. The driver is never called
- * with the graph's lock held.
+ * Locks, in the order in which they may be nested: gates -> context records -> the engine's graph
+ * -> shards of handle tables. The locks of events and of mark pools are leaves. The driver is never
+ * called with the graph's lock held.
  */
 #ifndef CUDA_FRONT_H
 #define CUDA_FRONT_H
@@ -25,22 +25,24 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "cuda/context_gates.h"
 #include "cuda/entries.h"
 #include "cuda/events.h"
 #include "cuda/frees.h"
 #include "cuda/function.h"
+#include "cuda/genuine.h"
 #include "cuda/linking.h"
+#include "cuda/migrate/migrate_state.h"
 #include "cuda/objects.h"
 
-/* The whole state of the front, apart from the driver's table (genuine.h) and migrate/. */
 struct stubs;
 
+/* The whole state of the front. Each part belongs to the header that declares it. */
 struct cuda_front {
     atomic_bool ready;        /* the engine is initialised */
     atomic_bool whole;        /* whole and direct, for good */
     atomic_int n_capturing;   /* streams that the program captures */
     atomic_int n_held_graphs; /* graph launches that are held back: any event may be recorded by them */
-    atomic_uint n_unknown;    /* calls of names that no table knows */
     atomic_bool said_no_cuda, said_gpus;
     const struct stubs *stubs; /* written before the first call of a stub comes here */
     pthread_once_t begun;
@@ -49,9 +51,12 @@ struct cuda_front {
     struct cuda_names names;
     struct cuda_objects objects;
     struct cuda_events events;
+    struct cuda_gates gates;
     struct cuda_frees frees;
     struct cuda_links links;
     struct cuda_known known;
+    struct genuine genuine;
+    struct migrate migrate;
 };
 
 extern struct cuda_front cuda_front;
@@ -82,7 +87,7 @@ void *front_spare(int index, void *address);
 /* The entry's treatment has changed: its stub goes elsewhere from now on. */
 void front_look_again(unsigned index);
 
-/* From now on whole and direct: a name was called that no table knows. */
+/* From now on whole and direct: a name was called that no table knows. Each call is counted. */
 void front_become_whole(const char *name);
 
 /* Is every routed call to go to the driver at once, whole? */
@@ -99,6 +104,14 @@ static inline bool front_holds_graphs(void)
 static inline bool front_captures(void)
 {
     return atomic_load_explicit(&cuda_front.n_capturing, memory_order_relaxed) > 0;
+}
+
+/* The stream is about to be given something: it waits for the gates first (context_gates.h). */
+static inline void gates_pass(struct stream_record *stream)
+{
+    if (atomic_load_explicit(&cuda_front.gates.newest, memory_order_acquire) !=
+        atomic_load_explicit(&stream->gates_passed, memory_order_acquire))
+        gates_wait(stream);
 }
 
 /*

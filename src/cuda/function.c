@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cuda/front.h"
-#include "cuda/genuine.h"
 #include "cuda/linking.h"
 #include "cuda_abi/fatbin.h"
 #include "engine/handle_table.h"
@@ -76,11 +75,12 @@ uint32_t function_shared_limit(const struct function_record *function, const str
 static CUresult ask_param(const struct function_record *function, size_t index, size_t *offset, size_t *size)
 {
     if (function->is_kernel)
-        return genuine.cuKernelGetParamInfo
-                   ? genuine.cuKernelGetParamInfo(function->handle, index, offset, size)
+        return cuda_front.genuine.cuKernelGetParamInfo
+                   ? cuda_front.genuine.cuKernelGetParamInfo(function->handle, index, offset, size)
                    : CUDA_ERROR_NOT_SUPPORTED;
-    return genuine.cuFuncGetParamInfo ? genuine.cuFuncGetParamInfo(function->handle, index, offset, size)
-                                      : CUDA_ERROR_NOT_SUPPORTED;
+    return cuda_front.genuine.cuFuncGetParamInfo
+               ? cuda_front.genuine.cuFuncGetParamInfo(function->handle, index, offset, size)
+               : CUDA_ERROR_NOT_SUPPORTED;
 }
 
 /*
@@ -111,8 +111,8 @@ static int ask_attribute(const struct function_record *function, CUfunction_attr
 {
     int value = otherwise;
     CUresult code = function->is_kernel
-                        ? genuine.cuKernelGetAttribute(&value, attribute, function->handle, device)
-                        : genuine.cuFuncGetAttribute(&value, attribute, function->handle);
+                        ? cuda_front.genuine.cuKernelGetAttribute(&value, attribute, function->handle, device)
+                        : cuda_front.genuine.cuFuncGetAttribute(&value, attribute, function->handle);
 
     return code == CUDA_SUCCESS ? value : otherwise;
 }
@@ -124,9 +124,9 @@ static void *find_piece(const struct function_record *function, void *module, co
     CUresult code;
 
     if (function->is_kernel)
-        code = genuine.cuLibraryGetKernel((CUkernel *)&piece, module, name);
+        code = cuda_front.genuine.cuLibraryGetKernel((CUkernel *)&piece, module, name);
     else
-        code = genuine.cuModuleGetFunction((CUfunction *)&piece, module, name);
+        code = cuda_front.genuine.cuModuleGetFunction((CUfunction *)&piece, module, name);
     return code == CUDA_SUCCESS ? piece : NULL;
 }
 
@@ -222,13 +222,13 @@ void function_of_kernel(void *handle, void *kernel)
     struct function_record *of = function_find(kernel), *function = function_find(handle);
     CUmodule module = NULL;
 
-    if (of && !function && genuine.cuFuncGetModule &&
-        genuine.cuFuncGetModule(&module, handle) == CUDA_SUCCESS) {
+    if (of && !function && cuda_front.genuine.cuFuncGetModule &&
+        cuda_front.genuine.cuFuncGetModule(&module, handle) == CUDA_SUCCESS) {
         CUcontext context = NULL;
         CUdevice device = 0;
 
-        (void)genuine.cuCtxGetDevice(&device);
-        (void)genuine.cuCtxGetCurrent(&context);
+        (void)cuda_front.genuine.cuCtxGetDevice(&device);
+        (void)cuda_front.genuine.cuCtxGetCurrent(&context);
         module_alias(module, of->module, context);
         function_found(handle, false, module, of->name, device);
     }

@@ -9,24 +9,20 @@
 #include <sys/stat.h>
 
 #include "base/loader_cache.h"
-
-struct genuine genuine;
+#include "cuda/front.h"
 
 static const char *const folders[] = {
     "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib",
     "/usr/lib/wsl/lib",
 };
 
-/* In the library of the stubs, which has the driver's name. */
-static const void *self;
-
-/* Is the file that library? Then opening it would find ourselves. */
+/* Is the file the library of the stubs? Then opening it would find ourselves. */
 static bool is_self(const char *path)
 {
     struct stat ours, other;
     Dl_info about;
 
-    if (!dladdr(self, &about) || !about.dli_fname || stat(about.dli_fname, &ours) < 0 ||
+    if (!dladdr(cuda_front.genuine.stub, &about) || !about.dli_fname || stat(about.dli_fname, &ours) < 0 ||
         stat(path, &other) < 0)
         return false;
     return ours.st_dev == other.st_dev && ours.st_ino == other.st_ino;
@@ -36,8 +32,8 @@ static bool open_path(const char *path)
 {
     if (is_self(path))
         return false;
-    genuine.library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
-    return genuine.library != NULL;
+    cuda_front.genuine.library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+    return cuda_front.genuine.library != NULL;
 }
 
 static bool open_in(const char *folder, size_t length)
@@ -81,10 +77,10 @@ static bool open_any(void)
 
 bool genuine_open(const void *stub)
 {
-    self = stub;
+    cuda_front.genuine.stub = stub;
     if (!open_any())
         return false;
-#define GENUINE_FIND(name) *(void **)&genuine.name = dlsym(genuine.library, #name);
+#define GENUINE_FIND(name) *(void **)&cuda_front.genuine.name = dlsym(cuda_front.genuine.library, #name);
     GENUINE_FUNCTIONS(GENUINE_FIND)
 #undef GENUINE_FIND
     return true;
@@ -92,5 +88,5 @@ bool genuine_open(const void *stub)
 
 void *genuine_symbol(const char *symbol)
 {
-    return genuine.library ? dlsym(genuine.library, symbol) : NULL;
+    return cuda_front.genuine.library ? dlsym(cuda_front.genuine.library, symbol) : NULL;
 }

@@ -26,6 +26,7 @@
     F(cuCtxPopCurrent_v2)                                                                                    \
     F(cuCtxPushCurrent_v2)                                                                                   \
     F(cuCtxSynchronize)                                                                                      \
+    F(cuCtxWaitEvent)                                                                                        \
     F(cuDeviceCanAccessPeer)                                                                                 \
     F(cuDeviceGetAttribute)                                                                                  \
     F(cuDeviceGetCount)                                                                                      \
@@ -46,6 +47,7 @@
     F(cuFuncGetParamInfo)                                                                                    \
     F(cuFuncSetAttribute)                                                                                    \
     F(cuGraphExecGetFlags)                                                                                   \
+    F(cuGreenCtxWaitEvent)                                                                                   \
     F(cuKernelGetAttribute)                                                                                  \
     F(cuKernelGetName)                                                                                       \
     F(cuKernelGetParamInfo)                                                                                  \
@@ -75,6 +77,7 @@
     F(cuStreamDestroy_v2)                                                                                    \
     F(cuStreamGetCtx)                                                                                        \
     F(cuStreamGetFlags)                                                                                      \
+    F(cuStreamGetGreenCtx)                                                                                   \
     F(cuStreamIsCapturing)                                                                                   \
     F(cuStreamIsCapturing_ptsz)                                                                              \
     F(cuStreamQuery)                                                                                         \
@@ -82,8 +85,10 @@
     F(cuStreamWaitEvent)                                                                                     \
     F(cuThreadExchangeStreamCaptureMode)
 
+/* cuda_front.genuine; valid after genuine_open(). */
 struct genuine {
-    void *library; /* NULL: there is none */
+    void *library;    /* NULL: there is none */
+    const void *stub; /* in the library of the stubs, which has the driver's name */
 #define GENUINE_MEMBER(name) __typeof__(&(name)) name;
     GENUINE_FUNCTIONS(GENUINE_MEMBER)
 #undef GENUINE_MEMBER
@@ -94,9 +99,6 @@ struct genuine {
  * False: there is none.
  */
 bool genuine_open(const void *stub);
-
-/* Valid after genuine_open(). */
-extern struct genuine genuine;
 
 /* The genuine library's address of an exported name; NULL: it has none. */
 void *genuine_symbol(const char *symbol);

@@ -10,7 +10,6 @@
 #include "cuda/frees.h"
 #include "cuda/front.h"
 #include "cuda/function.h"
-#include "cuda/genuine.h"
 #include "cuda/mark.h"
 #include "cuda/migrate/migrate.h"
 #include "engine/meter.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "cuda/genuine.h"
+#include "cuda/front.h"
 #include "cuda/mark_private.h"
 
 #define BASE_AGE_NS (1 * NSEC_PER_SEC) /* older bases are replaced: floats of milliseconds stay exact */
@@ -52,7 +52,7 @@ struct mark *mark_take_locked(struct context_record *context, baton_nsec issued_
 
 void mark_need_event(struct mark *mark)
 {
-    if (!mark->event && genuine.cuEventCreate(&mark->event, 0) != CUDA_SUCCESS)
+    if (!mark->event && cuda_front.genuine.cuEventCreate(&mark->event, 0) != CUDA_SUCCESS)
         mark->event = NULL;
 }
 
@@ -96,9 +96,9 @@ static void calibrate(struct context_record *context)
 
     if (!mark)
         return;
-    if (mark->event && genuine.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS &&
-        genuine.cuEventRecord(mark->event, stream) == CUDA_SUCCESS &&
-        genuine.cuEventSynchronize(mark->event) == CUDA_SUCCESS) {
+    if (mark->event && cuda_front.genuine.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS &&
+        cuda_front.genuine.cuEventRecord(mark->event, stream) == CUDA_SUCCESS &&
+        cuda_front.genuine.cuEventSynchronize(mark->event) == CUDA_SUCCESS) {
         atomic_store(&mark->ended, (uint64_t)clock_now());
         atomic_store(&mark->status, COMMAND_COMPLETE);
         pthread_mutex_lock(&context->marks_lock);
@@ -109,7 +109,7 @@ static void calibrate(struct context_record *context)
         pthread_mutex_unlock(&context->marks_lock);
     }
     if (stream)
-        (void)genuine.cuStreamDestroy_v2(stream);
+        (void)cuda_front.genuine.cuStreamDestroy_v2(stream);
     mark_drop(mark);
 }
 
@@ -123,7 +123,7 @@ static uint64_t event_end(const struct mark *mark, const struct mark *base, uint
     if (!base || !mark->event)
         return now;
     context_visit_begin(mark->context, &visit);
-    code = genuine.cuEventElapsedTime(&ms, base->event, mark->event);
+    code = cuda_front.genuine.cuEventElapsedTime(&ms, base->event, mark->event);
     context_visit_end(&visit);
     if (code != CUDA_SUCCESS || !(ms > -LONGEST_MS && ms < LONGEST_MS)) /* also if it is no number */
         return now;
@@ -189,10 +189,10 @@ bool mark_record_event(struct mark *mark, const struct stream_record *stream)
     CUresult code = CUDA_ERROR_UNKNOWN;
 
     if (mark->event)
-        code = genuine.cuEventRecord(mark->event, stream->handle);
+        code = cuda_front.genuine.cuEventRecord(mark->event, stream->handle);
     if (code == CUDA_SUCCESS)
         return true;
-    code = genuine.cuStreamSynchronize(stream->handle);
+    code = cuda_front.genuine.cuStreamSynchronize(stream->handle);
     atomic_store(&mark->ended, (uint64_t)clock_now());
     atomic_store(&mark->status, code == CUDA_SUCCESS ? COMMAND_COMPLETE : -(int)code);
     return false;
@@ -253,7 +253,7 @@ struct mark *mark_fence(struct stream_record *stream)
 void mark_fence_arm(struct mark *mark, struct stream_record *stream)
 {
     mark_keep(mark);
-    if (genuine.cuStreamAddCallback(stream->handle, on_fence, mark, 0) != CUDA_SUCCESS)
+    if (cuda_front.genuine.cuStreamAddCallback(stream->handle, on_fence, mark, 0) != CUDA_SUCCESS)
         on_fence(NULL, CUDA_SUCCESS, mark);
 }
 
@@ -281,7 +281,7 @@ int mark_status(struct mark *mark)
     context_visit_begin(mark->context, &visit);
     status = atomic_load(&mark->stream) ? mark_open_status(mark) : COMMAND_RUNNING;
     if (status > COMMAND_COMPLETE && !atomic_load(&mark->stream))
-        status = note(mark, genuine.cuEventQuery(mark->event));
+        status = note(mark, cuda_front.genuine.cuEventQuery(mark->event));
     context_visit_end(&visit);
     return status;
 }
@@ -295,7 +295,7 @@ static int wait_for_event(struct mark *mark)
     mark_close_open(mark);
     status = atomic_load(&mark->status);
     if (status > COMMAND_COMPLETE)
-        status = note(mark, genuine.cuEventSynchronize(mark->event));
+        status = note(mark, cuda_front.genuine.cuEventSynchronize(mark->event));
     context_visit_end(&visit);
     return status;
 }

@@ -1,7 +1,6 @@
 /* Open marks: what short launches of a stream share instead of an event each. */
 #include "base/clock.h"
 #include "cuda/front.h"
-#include "cuda/genuine.h"
 #include "cuda/mark_private.h"
 
 /*
@@ -157,7 +156,7 @@ int mark_open_status(struct mark *mark)
     pthread_mutex_lock(&context->marks_lock);
     stream = atomic_load(&mark->stream);
     if (stream) {
-        code = genuine.cuStreamQuery(stream->handle);
+        code = cuda_front.genuine.cuStreamQuery(stream->handle);
         if (code != CUDA_ERROR_NOT_READY)
             mark_end_open_locked(mark, code == CUDA_SUCCESS ? COMMAND_COMPLETE : -(int)code);
     }

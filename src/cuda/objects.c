@@ -8,7 +8,6 @@
 #include "cuda/entries.h"
 #include "cuda/front.h"
 #include "cuda/function.h"
-#include "cuda/genuine.h"
 #include "cuda/issue.h"
 #include "cuda/mark.h"
 #include "cuda/own_stream.h"
@@ -48,14 +47,18 @@ static void read_limits(struct device_record *device)
     int major = 0, minor = 0;
 
     for (int i = 0; i < 3; i++) {
-        (void)genuine.cuDeviceGetAttribute(&device->grid_limit[i], ATTRIBUTE_GRID_X + i, device->device);
-        (void)genuine.cuDeviceGetAttribute(&device->block_limit[i], ATTRIBUTE_BLOCK_X + i, device->device);
+        (void)cuda_front.genuine.cuDeviceGetAttribute(&device->grid_limit[i], ATTRIBUTE_GRID_X + i,
+                                                      device->device);
+        (void)cuda_front.genuine.cuDeviceGetAttribute(&device->block_limit[i], ATTRIBUTE_BLOCK_X + i,
+                                                      device->device);
     }
-    (void)genuine.cuDeviceGetAttribute(&device->threads_limit, ATTRIBUTE_THREADS, device->device);
-    (void)genuine.cuDeviceGetAttribute(&device->shared_limit, ATTRIBUTE_SHARED_OPT_IN, device->device);
-    (void)genuine.cuDeviceGetAttribute(&device->multiprocessors, ATTRIBUTE_MULTIPROCESSORS, device->device);
-    (void)genuine.cuDeviceGetAttribute(&major, ATTRIBUTE_MAJOR, device->device);
-    (void)genuine.cuDeviceGetAttribute(&minor, ATTRIBUTE_MINOR, device->device);
+    (void)cuda_front.genuine.cuDeviceGetAttribute(&device->threads_limit, ATTRIBUTE_THREADS, device->device);
+    (void)cuda_front.genuine.cuDeviceGetAttribute(&device->shared_limit, ATTRIBUTE_SHARED_OPT_IN,
+                                                  device->device);
+    (void)cuda_front.genuine.cuDeviceGetAttribute(&device->multiprocessors, ATTRIBUTE_MULTIPROCESSORS,
+                                                  device->device);
+    (void)cuda_front.genuine.cuDeviceGetAttribute(&major, ATTRIBUTE_MAJOR, device->device);
+    (void)cuda_front.genuine.cuDeviceGetAttribute(&minor, ATTRIBUTE_MINOR, device->device);
     device->architecture = 10 * major + minor;
 }
 
@@ -65,7 +68,7 @@ static void name_device(struct device_record *device)
     char id[32] = "";
 
     /* the last byte stays 0, whatever the driver writes */
-    if (genuine.cuDeviceGetPCIBusId(id, sizeof id - 1, device->device) != CUDA_SUCCESS ||
+    if (cuda_front.genuine.cuDeviceGetPCIBusId(id, sizeof id - 1, device->device) != CUDA_SUCCESS ||
         !device_name_bus_id(id, device->name))
         device_name_indexed("cuda", (unsigned)device->device, device->name);
     session_name_device(runtime_session(), (uintptr_t)device->device, device->name);
@@ -75,8 +78,8 @@ static bool is_cpu_device(const struct device_record *device)
 {
     char name[64] = "";
 
-    return genuine.cuDeviceGetName &&
-           genuine.cuDeviceGetName(name, sizeof name, device->device) == CUDA_SUCCESS &&
+    return cuda_front.genuine.cuDeviceGetName &&
+           cuda_front.genuine.cuDeviceGetName(name, sizeof name, device->device) == CUDA_SUCCESS &&
            strncmp(name, CPU_DEVICE_NAME, sizeof CPU_DEVICE_NAME - 1) == 0;
 }
 
@@ -126,6 +129,16 @@ static void init_stream(struct stream_record *stream, struct context_record *con
     command_queue_init(&stream->queue, &context->device->base, true);
 }
 
+static CUgreenCtx green_of(CUstream handle)
+{
+    CUgreenCtx green = NULL;
+
+    return cuda_front.genuine.cuStreamGetGreenCtx &&
+                   cuda_front.genuine.cuStreamGetGreenCtx(handle, &green) == CUDA_SUCCESS
+               ? green
+               : NULL;
+}
+
 /* Under cuda_front.objects.lock. */
 static struct context_record *make_context(CUcontext handle)
 {
@@ -134,12 +147,13 @@ static struct context_record *make_context(CUcontext handle)
 
     if (!context)
         return NULL;
-    if (genuine.cuCtxPushCurrent_v2(handle) == CUDA_SUCCESS) {
+    if (cuda_front.genuine.cuCtxPushCurrent_v2(handle) == CUDA_SUCCESS) {
         CUcontext popped;
 
-        if (genuine.cuCtxGetDevice(&device) != CUDA_SUCCESS)
+        if (cuda_front.genuine.cuCtxGetDevice(&device) != CUDA_SUCCESS)
             device = -1;
-        (void)genuine.cuCtxPopCurrent_v2(&popped);
+        context->legacy.green = green_of(CU_STREAM_LEGACY);
+        (void)cuda_front.genuine.cuCtxPopCurrent_v2(&popped);
     }
     context->handle = handle;
     context->device = find_device(device);
@@ -171,6 +185,25 @@ struct context_record *context_find(CUcontext handle)
     return context;
 }
 
+static bool primary_is_active(CUdevice device)
+{
+    unsigned flags = 0;
+    int active = 0;
+
+    return cuda_front.genuine.cuDevicePrimaryCtxGetState(device, &flags, &active) == CUDA_SUCCESS && active;
+}
+
+CUcontext context_primary(CUdevice device)
+{
+    CUcontext context = NULL;
+
+    if (!primary_is_active(device) ||
+        cuda_front.genuine.cuDevicePrimaryCtxRetain(&context, device) != CUDA_SUCCESS)
+        return NULL;
+    (void)cuda_front.genuine.cuDevicePrimaryCtxRelease_v2(device);
+    return context;
+}
+
 /* The daemon boosts the threads that issue work. */
 static void register_thread(void)
 {
@@ -195,7 +228,7 @@ struct context_record *context_current(void)
     unsigned forgotten = atomic_load_explicit(&cuda_front.objects.forgotten, memory_order_acquire);
     CUcontext handle = NULL;
 
-    if (genuine.cuCtxGetCurrent(&handle) != CUDA_SUCCESS || !handle)
+    if (cuda_front.genuine.cuCtxGetCurrent(&handle) != CUDA_SUCCESS || !handle)
         return NULL;
     if (last.record && last.handle == handle && last.forgotten == forgotten)
         return last.record;
@@ -247,6 +280,7 @@ struct stream_record *stream_new(struct context_record *context, CUstream handle
     if (!stream)
         return NULL;
     init_stream(stream, context, handle, lane, blocking);
+    stream->green = context->legacy.green;
     pthread_mutex_lock(&context->lock);
     list_append(&context->streams, &stream->link);
     atomic_fetch_add(&context->n_streams, 1);
@@ -258,16 +292,20 @@ struct stream_record *stream_new(struct context_record *context, CUstream handle
 static struct stream_record *make_stream(CUstream handle, CUcontext owner)
 {
     struct context_record *context = handle_table_find(&cuda_front.objects.contexts, owner);
+    CUgreenCtx green = green_of(handle);
     struct stream_record *stream;
     unsigned flags = 0;
 
     if (!context)
         context = make_context(owner);
-    if (!context || genuine.cuStreamGetFlags(handle, &flags) != CUDA_SUCCESS)
+    if (!context || cuda_front.genuine.cuStreamGetFlags(handle, &flags) != CUDA_SUCCESS)
         return NULL;
     stream = stream_new(context, handle, LANE_NAMED, !(flags & CU_STREAM_NON_BLOCKING));
     if (!stream)
         return NULL;
+    pthread_mutex_lock(&context->lock); /* other threads may be looking at the context's streams */
+    stream->green = green;
+    pthread_mutex_unlock(&context->lock);
     stream_keep(stream); /* the caller's; the table has the first */
     stream->listed = true;
     if (handle_table_put(&cuda_front.objects.streams, handle, stream))
@@ -284,7 +322,8 @@ static struct stream_record *find_named(CUstream handle)
 
     if (stream)
         return stream;
-    if (!genuine.cuStreamGetCtx || genuine.cuStreamGetCtx(handle, &owner) != CUDA_SUCCESS)
+    if (!cuda_front.genuine.cuStreamGetCtx ||
+        cuda_front.genuine.cuStreamGetCtx(handle, &owner) != CUDA_SUCCESS)
         return NULL;
     pthread_mutex_lock(&cuda_front.objects.lock);
     stream = handle_table_find(&cuda_front.objects.streams, handle);
@@ -405,10 +444,10 @@ bool stream_captures(const struct stream_record *stream)
 
     if (!front_captures())
         return false;
-    if (stream->lane == LANE_PER_THREAD && genuine.cuStreamIsCapturing_ptsz)
-        return genuine.cuStreamIsCapturing_ptsz(NULL, &status) != CUDA_SUCCESS ||
+    if (stream->lane == LANE_PER_THREAD && cuda_front.genuine.cuStreamIsCapturing_ptsz)
+        return cuda_front.genuine.cuStreamIsCapturing_ptsz(NULL, &status) != CUDA_SUCCESS ||
                status != CU_STREAM_CAPTURE_STATUS_NONE;
-    return genuine.cuStreamIsCapturing(stream->handle, &status) != CUDA_SUCCESS ||
+    return cuda_front.genuine.cuStreamIsCapturing(stream->handle, &status) != CUDA_SUCCESS ||
            status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 

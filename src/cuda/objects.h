@@ -17,6 +17,7 @@
 
 #include "base/list.h"
 #include "cuda_abi/driver_abi.h"
+#include "cuda_abi/memory_abi.h"
 #include "engine/command_queue.h"
 #include "engine/engine_device.h"
 #include "engine/handle_table.h"
@@ -45,6 +46,10 @@ struct stream_record {
     CUstream handle; /* as calls of the plain form name it, on any thread */
     enum lane lane;
     bool blocking;    /* ordered against the legacy stream */
+    CUgreenCtx green; /* NULL: the stream is of no green context */
+    bool joins;       /* a stream of our own in which a record of a whole context waits */
+    /* context_gates.h: the number of the newest one that it has passed */
+    atomic_uint_least64_t gates_passed;
     struct list link; /* context_record::streams, but for the legacy one; until the last reference goes */
     bool listed;      /* the table knows it */
     atomic_bool destroyed; /* by the program; its destruction is held back */
@@ -83,6 +88,8 @@ struct device_record *device_find(CUdevice device);
 /* The record of the calling thread's current context; NULL: it has none, or no memory. */
 struct context_record *context_current(void);
 struct context_record *context_find(CUcontext handle);
+/* The device's primary context while it is active; NULL: none. */
+CUcontext context_primary(CUdevice device);
 
 /*
  * The stream of a call: by its argument `stream` and its form. Makes a record for a new handle.
@@ -120,6 +127,11 @@ bool stream_unhindered(struct stream_record *stream);
 void stream_add_waits(struct stream_record *stream, struct command *command);
 /* Waits until the driver has all that the stream's next call must not overtake. */
 void stream_wait_turn(struct stream_record *stream);
+/*
+ * The same for a call that occupies no engine: fences (submit.h) need not be over, since the driver
+ * keeps the order behind what they stand for.
+ */
+void stream_wait_given(struct stream_record *stream);
 /* Waits until all of that is complete, doing the engine's work meanwhile. */
 void stream_await(struct stream_record *stream);
 /* The same for all streams of a context, and for every context of the process. */

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "cuda/front.h"
-#include "cuda/genuine.h"
 #include "cuda/mark.h"
 #include "engine/runtime.h"
 
@@ -27,7 +26,7 @@ static void end_own(struct stream_record *stream, unsigned forgotten)
         stream_wait_turn(stream);
         mark_close(stream);
         context_visit_begin(stream->context, &visit);
-        (void)genuine.cuStreamDestroy_v2(stream->handle);
+        (void)cuda_front.genuine.cuStreamDestroy_v2(stream->handle);
         context_visit_end(&visit);
     }
     stream_drop(stream);
@@ -71,7 +70,7 @@ struct stream_record *own_stream(struct context_record *context)
             return own->streams[i];
         }
     context_visit_begin(context, &visit);
-    code = own ? genuine.cuStreamCreate(&handle, 0) : CUDA_ERROR_OUT_OF_MEMORY;
+    code = own ? cuda_front.genuine.cuStreamCreate(&handle, 0) : CUDA_ERROR_OUT_OF_MEMORY;
     context_visit_end(&visit);
     stream = code == CUDA_SUCCESS ? stream_new(context, handle, LANE_PER_THREAD, true) : NULL;
     if (!stream)

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "cuda/front.h"
-#include "cuda/genuine.h"
 
 /* The index of the symbol at this address of the genuine library, among those of the base. */
 static int recognise(const char *base, void *address)

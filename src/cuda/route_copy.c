@@ -4,7 +4,6 @@
 
 #include "cuda/cut.h"
 #include "cuda/front.h"
-#include "cuda/genuine.h"
 #include "cuda/submit.h"
 #include "cuda/validate.h"
 #include "engine/runtime.h"
@@ -57,7 +56,7 @@ static bool draft_copy(struct call *call, struct cuda_command *ret_draft)
     twin = twin_of(call->entry);
     if (twin == ENTRY_NONE || !front_genuine((unsigned)twin)) {
         stream_await(stream); /* rare copies between arrays: the thread's own stream is idle otherwise */
-        (void)genuine.cuStreamSynchronize(stream->handle);
+        (void)cuda_front.genuine.cuStreamSynchronize(stream->handle);
         ret_draft->at_once = true;
         return true;
     }
@@ -124,7 +123,8 @@ static bool is_device(CUdeviceptr address)
 {
     unsigned type = 0;
 
-    return genuine.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) == CUDA_SUCCESS &&
+    return cuda_front.genuine.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) ==
+               CUDA_SUCCESS &&
            type == CU_MEMORYTYPE_DEVICE;
 }
 
@@ -219,7 +219,7 @@ static bool take_rows(struct cuda_command *draft, struct side to, const size_t t
     struct command_rows rows = {
         .out = to.type == CU_MEMORYTYPE_HOST, .width = extent[0], .height = extent[1], .depth = extent[2]};
 
-    if (draft->captured || draft->at_once || !genuine.cuMemcpy2DAsync_v2 ||
+    if (draft->captured || draft->at_once || !cuda_front.genuine.cuMemcpy2DAsync_v2 ||
         draft->base.engine == ENGINE_EXECUTION ||
         (to.type == CU_MEMORYTYPE_HOST) == (from.type == CU_MEMORYTYPE_HOST) || !rows.width || !rows.height ||
         !rows.depth)

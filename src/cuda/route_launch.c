@@ -3,7 +3,6 @@
 
 #include "cuda/front.h"
 #include "cuda/function.h"
-#include "cuda/genuine.h"
 #include "cuda/migrate/migrate.h"
 #include "cuda/submit.h"
 
@@ -157,7 +156,7 @@ CUresult route_graph_launch(struct call *call)
     draft.base.engine = ENGINE_EXECUTION;
     draft.base.leased = true;
     draft.at_once = stream_unhindered(stream);
-    draft.valid = call->args[0] && genuine.cuGraphExecGetFlags &&
-                  genuine.cuGraphExecGetFlags((CUgraphExec)call->args[0], &flags) == CUDA_SUCCESS;
+    draft.valid = call->args[0] && cuda_front.genuine.cuGraphExecGetFlags &&
+                  cuda_front.genuine.cuGraphExecGetFlags((CUgraphExec)call->args[0], &flags) == CUDA_SUCCESS;
     return submit(&draft, false, NULL);
 }

@@ -5,7 +5,6 @@
 #include "base/file.h"
 #include "cuda/front.h"
 #include "cuda/function.h"
-#include "cuda/genuine.h"
 #include "cuda/migrate/code.h"
 #include "cuda/objects.h"
 
@@ -25,7 +24,7 @@ static CUresult load(struct call *call, const struct call *data, const void *ima
     CUresult code;
 
     if (call->entry->base[sizeof "cu" - 1] == 'M') /* a library outlives its contexts */
-        (void)genuine.cuCtxGetCurrent(&owner);
+        (void)cuda_front.genuine.cuCtxGetCurrent(&owner);
     if (!image || !call->args[0] || !device)
         return call_invoke(call);
     module = module_prepare(image, device, &text);
@@ -149,7 +148,7 @@ static void alias(void *module, void *library)
 {
     CUcontext context = NULL;
 
-    (void)genuine.cuCtxGetCurrent(&context);
+    (void)cuda_front.genuine.cuCtxGetCurrent(&context);
     module_alias(module, library, context);
 }
 
@@ -197,7 +196,8 @@ CUresult route_library_count(struct call *call)
 static bool is_piece(void *module, void *handle, bool is_kernel)
 {
     const char *name = NULL;
-    CUresult code = is_kernel ? genuine.cuKernelGetName(&name, handle) : genuine.cuFuncGetName(&name, handle);
+    CUresult code = is_kernel ? cuda_front.genuine.cuKernelGetName(&name, handle)
+                              : cuda_front.genuine.cuFuncGetName(&name, handle);
 
     return code == CUDA_SUCCESS && name && module_is_piece(module, name);
 }

@@ -4,7 +4,6 @@
 
 #include "cuda/frees.h"
 #include "cuda/front.h"
-#include "cuda/genuine.h"
 #include "cuda/submit.h"
 #include "cuda/validate.h"
 #include "cuda_abi/graph_abi.h"

@@ -1,6 +1,6 @@
 /* Calls that look at streams and contexts, wait for them, or end them. */
+#include "cuda/context_gates.h"
 #include "cuda/front.h"
-#include "cuda/genuine.h"
 #include "cuda/mark.h"
 #include "cuda/migrate/migrate.h"
 #include "cuda/objects.h"
@@ -169,31 +169,13 @@ CUresult route_context_end(struct call *call)
     CUresult code;
 
     objects_drain();
+    gates_settle(true);
     code = call_invoke(call);
     if (code == CUDA_SUCCESS && call->args[0]) {
         context_forget((CUcontext)call->args[0]);
         migrate_context_ended((CUcontext)call->args[0]);
     }
     return code;
-}
-
-static bool primary_is_active(CUdevice device)
-{
-    unsigned flags = 0;
-    int active = 0;
-
-    return genuine.cuDevicePrimaryCtxGetState(device, &flags, &active) == CUDA_SUCCESS && active;
-}
-
-/* Its primary context while it is active; NULL: none. */
-static CUcontext primary_of(CUdevice device)
-{
-    CUcontext context = NULL;
-
-    if (!primary_is_active(device) || genuine.cuDevicePrimaryCtxRetain(&context, device) != CUDA_SUCCESS)
-        return NULL;
-    (void)genuine.cuDevicePrimaryCtxRelease_v2(device);
-    return context;
 }
 
 CUresult route_primary_end(struct call *call)
@@ -203,9 +185,10 @@ CUresult route_primary_end(struct call *call)
     CUresult code;
 
     objects_drain();
-    context = primary_of(device);
+    gates_settle(true);
+    context = context_primary(device);
     code = call_invoke(call);
-    if (context && !primary_is_active(device)) {
+    if (context && !context_primary(device)) {
         context_forget(context);
         migrate_context_ended(context);
     }

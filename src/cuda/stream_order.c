@@ -1,6 +1,7 @@
 /* What must not overtake what, and waiting for it; visits of contexts. */
+#include "cuda/context_gates.h"
+#include "cuda/cuda_command.h"
 #include "cuda/front.h"
-#include "cuda/genuine.h"
 #include "cuda/mark.h"
 #include "cuda/objects.h"
 #include "engine/graph.h"
@@ -114,6 +115,60 @@ void stream_wait_turn(struct stream_record *stream)
         graph_wait_queue(&stream->context->legacy.queue, false);
 }
 
+/* With a reference: the newest command that the driver lacks, but for fences; NULL: none. */
+static struct command *newest_not_given(const struct stream_record *stream)
+{
+    struct command *newest = NULL;
+
+    if (command_queue_idle(&stream->queue))
+        return NULL;
+    graph_lock();
+    list_for_each(at, &stream->queue.commands)
+    {
+        struct command *command = list_entry(at, struct command, in_queue);
+
+        if (!command->issued && command_of(command)->kind != COMMAND_FENCE)
+            newest = command;
+    }
+    if (newest)
+        command_ref(newest);
+    graph_unlock();
+    return newest;
+}
+
+static void await_given(const struct stream_record *stream)
+{
+    struct command *command;
+
+    while (!runtime_off() && (command = newest_not_given(stream))) {
+        (void)graph_wait(command);
+        command_unref(command);
+    }
+}
+
+/* All but the legacy stream. */
+static void await_given_blocking(struct context_record *context)
+{
+    struct stream_record *streams[AWAITED];
+    size_t n = copy_streams(context, true, false, streams);
+
+    for (size_t i = 0; i < n; i++) {
+        await_given(streams[i]);
+        stream_drop(streams[i]);
+    }
+    if (n == AWAITED)
+        await_streams(context, true, false);
+}
+
+void stream_wait_given(struct stream_record *stream)
+{
+    await_given(stream);
+    if (stream->lane == LANE_LEGACY)
+        await_given_blocking(stream->context);
+    else if (stream->blocking)
+        await_given(&stream->context->legacy);
+}
+
 void stream_await(struct stream_record *stream)
 {
     if (stream->lane == LANE_LEGACY)
@@ -133,11 +188,12 @@ void objects_drain(void)
     struct context_record *contexts[AWAITED];
     size_t n;
 
-    if (graph_idle())
-        return;
-    n = objects_contexts(contexts, AWAITED);
-    for (size_t i = 0; i < n; i++)
-        await_streams(contexts[i], false, true);
+    if (!graph_idle()) {
+        n = objects_contexts(contexts, AWAITED);
+        for (size_t i = 0; i < n; i++)
+            await_streams(contexts[i], false, true);
+    }
+    gates_settle(false);
 }
 
 void objects_close_marks(void)
@@ -162,10 +218,10 @@ void context_visit_begin(struct context_record *context, struct context_visit *r
     CUcontext current = NULL;
 
     *ret_visit = (struct context_visit){0};
-    if (genuine.cuCtxGetCurrent(&current) != CUDA_SUCCESS || current != context->handle)
-        ret_visit->pushed = genuine.cuCtxPushCurrent_v2(context->handle) == CUDA_SUCCESS;
-    if (front_captures() && genuine.cuThreadExchangeStreamCaptureMode) {
-        ret_visit->relaxed = genuine.cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS;
+    if (cuda_front.genuine.cuCtxGetCurrent(&current) != CUDA_SUCCESS || current != context->handle)
+        ret_visit->pushed = cuda_front.genuine.cuCtxPushCurrent_v2(context->handle) == CUDA_SUCCESS;
+    if (front_captures() && cuda_front.genuine.cuThreadExchangeStreamCaptureMode) {
+        ret_visit->relaxed = cuda_front.genuine.cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS;
         ret_visit->mode = (int)mode;
     }
 }
@@ -176,7 +232,7 @@ void context_visit_end(const struct context_visit *visit)
     CUcontext popped;
 
     if (visit->relaxed)
-        (void)genuine.cuThreadExchangeStreamCaptureMode(&mode);
+        (void)cuda_front.genuine.cuThreadExchangeStreamCaptureMode(&mode);
     if (visit->pushed)
-        (void)genuine.cuCtxPopCurrent_v2(&popped);
+        (void)cuda_front.genuine.cuCtxPopCurrent_v2(&popped);
 }

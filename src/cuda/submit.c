@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "cuda/front.h"
-#include "cuda/genuine.h"
 #include "cuda/issue.h"
 #include "cuda/mark.h"
 #include "cuda/migrate/migrate.h"
@@ -19,7 +18,7 @@
 
 #define SHORT_NS (50 * NSEC_PER_US) /* of a launch whose time is not measured each time */
 
-void submit_draft(struct cuda_command *ret_draft, const struct call *call, struct stream_record *stream)
+static void draft_call(struct cuda_command *ret_draft, const struct call *call, struct stream_record *stream)
 {
     *ret_draft = (struct cuda_command){.base = {.queue = &stream->queue},
                                        .kind = COMMAND_CALL,
@@ -29,6 +28,22 @@ void submit_draft(struct cuda_command *ret_draft, const struct call *call, struc
     ret_draft->captured = stream_captures(stream);
     if (!ret_draft->captured)
         stream_name(stream, &ret_draft->call);
+}
+
+void submit_draft(struct cuda_command *ret_draft, const struct call *call, struct stream_record *stream)
+{
+    draft_call(ret_draft, call, stream);
+    if (!ret_draft->captured)
+        gates_pass(stream);
+}
+
+void submit_draft_own(struct cuda_command *ret_draft, unsigned index, struct stream_record *stream,
+                      CUevent event)
+{
+    struct call call = {.entry = entry_at(index), .genuine = front_genuine(index)};
+
+    call.args[call.entry->stream == 0] = (uint64_t)event;
+    draft_call(ret_draft, &call, stream);
 }
 
 /* --- at once --- */
@@ -103,7 +118,7 @@ static CUresult call_now(struct cuda_command *draft)
     if (!draft->base.leased)
         return code;
     if (code == CUDA_SUCCESS && draft->synchronise)
-        code = genuine.cuStreamSynchronize(draft->stream->handle);
+        code = cuda_front.genuine.cuStreamSynchronize(draft->stream->handle);
     if (code != CUDA_SUCCESS) {
         direct_leave(&draft->base);
         return code;

@@ -19,6 +19,13 @@
 void submit_draft(struct cuda_command *ret_draft, const struct call *call, struct stream_record *stream);
 
 /*
+ * A draft of a call of our own that has a stream and, before or behind it, an event (NULL: none).
+ * No gate (context_gates.h) is before it.
+ */
+void submit_draft_own(struct cuda_command *ret_draft, unsigned index, struct stream_record *stream,
+                      CUevent event);
+
+/*
  * blocking: the caller wants to know the end. copies: size bytes behind `pointer`, which the
  * command's argument number `argument` names, are copied if the command is held back; NULL: none.
  */

@@ -1,7 +1,7 @@
 #include "cuda/validate.h"
 
 #include "cuda/function.h"
-#include "cuda/genuine.h"
+#include "cuda/front.h"
 #include "cuda/migrate/moved_memory.h"
 
 bool validate_device_range(CUdeviceptr address, size_t size)
@@ -11,7 +11,7 @@ bool validate_device_range(CUdeviceptr address, size_t size)
 
     if (migrate_on() && !memory_may_touch(address, size))
         return false;
-    return genuine.cuMemGetAddressRange_v2(&begin, &length, address) == CUDA_SUCCESS &&
+    return cuda_front.genuine.cuMemGetAddressRange_v2(&begin, &length, address) == CUDA_SUCCESS &&
            address - begin <= length && size <= length - (address - begin);
 }
 
@@ -19,8 +19,8 @@ bool validate_pinned(const void *memory)
 {
     unsigned type = 0;
 
-    return genuine.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr)memory) ==
-               CUDA_SUCCESS &&
+    return cuda_front.genuine.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                                    (CUdeviceptr)memory) == CUDA_SUCCESS &&
            type == CU_MEMORYTYPE_HOST;
 }
 
@@ -34,7 +34,7 @@ bool validate_managed(CUdeviceptr address)
 {
     int managed = 0;
 
-    return genuine.cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address) ==
+    return cuda_front.genuine.cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address) ==
                CUDA_SUCCESS &&
            managed;
 }

@@ -140,6 +140,14 @@ void graph_wait_command(struct command *command, struct command *other, enum edg
     graph_unlock();
 }
 
+void graph_wait_all(struct command *command, const struct command_queue *queue)
+{
+    graph_lock();
+    list_for_each(at, &queue->commands)
+        wait_for(command, list_entry(at, struct command, in_queue), EDGE_AT_END);
+    graph_unlock();
+}
+
 /* Does nothing if the mark is over, else has the driver report its end. */
 void graph_wait_mark(struct command *command, struct mark *mark)
 {

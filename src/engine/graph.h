@@ -33,6 +33,8 @@ void graph_unlock(void);
  */
 void graph_open(struct command *command);
 void graph_wait_command(struct command *command, struct command *other, enum edge_kind kind);
+/* The end of each command that the queue has now, with or without an error. */
+void graph_wait_all(struct command *command, const struct command_queue *queue);
 /*
  * A mark that no command of the graph has. The caller's reference must last during the call. A
  * failure is inherited.

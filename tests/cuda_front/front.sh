@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # CUDA programs under Baton on the CPU device: the same answers and bytes as without it, whatever
 # way commands take, and what happens when programs or the daemon end early. usage: front.sh
-# answers|random|workloads|failures|nvcc|corners. Ends with `N passed, N failed`.
+# answers|random|workloads|failures|nvcc|corners|events. Ends with `N passed, N failed`.
 # shellcheck source=tests/stage.sh disable=SC1091,SC2119
 . "$(dirname "$0")/../stage.sh"
 source=$(dirname "$0")
@@ -10,6 +10,7 @@ kernels=$source/../cuda_conformance/kernels.ptx
 conformance=$build/tests/cuda_conformance/cuda-conformance
 random=$build/tests/cuda_front/random-host
 corners=$build/tests/cuda_front/corners
+held=$build/tests/cuda_front/held-events
 workloads=$build/tests/workloads/workloads-cuda
 load=$build/tests/cuda_front/cuda-load
 hog=
@@ -276,6 +277,8 @@ all_corners() {
     verdict $? "a call that the table does not know"
     grep -q 'unknown-call' "$scratch/stats" && grep -q cuBrandNew "$scratch/stats"
     verdict $? "is shown in the statistics"
+    grep -q '"reason": "unknown-call", "launches": 3,' "$scratch/stats"
+    verdict $? "with the number of its calls: $(grep -o '"reason": "unknown-call"[^}]*' "$scratch/stats")"
     # A program that is killed while it has the engine.
     start_hog
     victim=$hog
@@ -311,6 +314,26 @@ all_corners() {
     no_process_left
 }
 
+# Calls that must not wait for what is held back: a program that hangs is ended.
+held_events() {
+    local name way all=(record again gone contexts wait green beside shared shared-context)
+    for name in "${all[@]}"; do
+        plain timeout -s KILL 120 "$held" "$name" >"$scratch/out" 2>&1
+        verdict $? "$name, plain: $(tail -n 1 "$scratch/out")"
+        for way in idle queued queued-slices no-daemon; do
+            under $way timeout -s KILL 120 "$held" "$name" >"$scratch/out" 2>&1
+            verdict $? "$name, $way: $(tail -n 1 "$scratch/out")"
+        done
+    done
+    start_hog
+    for name in "${all[@]}"; do
+        baton -- timeout -s KILL 120 "$held" "$name" >"$scratch/out" 2>&1
+        verdict $? "$name beside a hog: $(tail -n 1 "$scratch/out")"
+    done
+    stop_hog
+    nothing_left "events"
+}
+
 start_daemon
 case ${1:-} in
 answers) answers ;;
@@ -319,6 +342,7 @@ workloads) shift && same_bytes "$@" ;;
 failures) failures ;;
 nvcc) shift && nvcc_programs "$@" ;;
 corners) all_corners ;;
-*) echo "usage: front.sh answers|random|workloads|failures|nvcc|corners" >&2 && exit 2 ;;
+events) held_events ;;
+*) echo "usage: front.sh answers|random|workloads|failures|nvcc|corners|events" >&2 && exit 2 ;;
 esac
 report

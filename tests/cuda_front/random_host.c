@@ -8,7 +8,8 @@
  *
  *     random-host KERNELS.ptx FIRST_SEED PROGRAMS [follows]
  *
- * follows: without graphs and memory in stream order, which keep a program on one GPU.
+ * follows: without graphs, memory in stream order and events of contexts, which keep a program on
+ * one GPU.
  *
  * A program whose memory differs from its model is named by its seed; the exit status is 1 then.
  */
@@ -19,6 +20,7 @@
 
 #include "base/random.h"
 #include "cuda_abi/driver_calls.h"
+#include "cuda_abi/memory_calls.h"
 
 enum {
     WORDS = 256,
@@ -53,6 +55,7 @@ struct world {
 };
 
 static struct world world;
+static bool follows; /* only operations that may run on any GPU */
 
 static void must(CUresult code, const char *what)
 {
@@ -96,7 +99,19 @@ static void use(int object, int lane)
     CUevent event = world.events[pick(N_EVENTS)];
 
     if (last >= 0 && !is_ordered(last, lane)) {
-        switch (pick(4)) {
+        switch (pick(follows ? 4 : 7)) {
+        case 6:
+            MUST(cuCtxRecordEvent(world.context, event));
+            MUST(cuStreamWaitEvent(world.lanes[lane], event, 0));
+            break;
+        case 5:
+            MUST(cuCtxRecordEvent(world.context, event));
+            MUST(cuEventSynchronize(event));
+            break;
+        case 4:
+            MUST(cuEventRecord(event, world.lanes[last]));
+            MUST(cuCtxWaitEvent(world.context, event));
+            break;
         case 0:
             MUST(cuStreamSynchronize(world.lanes[last]));
             break;
@@ -326,8 +341,14 @@ static void op_noise(int lane)
     CUevent event = world.events[pick(N_EVENTS)];
     CUresult code;
 
-    MUST(cuEventRecord(event, world.lanes[lane]));
-    MUST(cuStreamWaitEvent(world.lanes[pick(N_LANES)], event, 0));
+    if (!follows && pick(4) == 0)
+        MUST(cuCtxRecordEvent(world.context, event));
+    else
+        MUST(cuEventRecord(event, world.lanes[lane]));
+    if (!follows && pick(4) == 0)
+        MUST(cuCtxWaitEvent(world.context, event));
+    else
+        MUST(cuStreamWaitEvent(world.lanes[pick(N_LANES)], event, 0));
     code = pick(2) ? cuStreamQuery(world.lanes[lane]) : cuEventQuery(event);
     if (code != CUDA_ERROR_NOT_READY)
         MUST(code);
@@ -376,8 +397,6 @@ static void (*const operations[])(int lane) = {
     op_add,
     op_noise,
 };
-
-static bool follows; /* only operations that may run on any GPU */
 
 static void operate(void)
 {

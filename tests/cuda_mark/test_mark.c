@@ -18,7 +18,6 @@ static struct driver {
 } driver;
 
 struct cuda_front cuda_front;
-struct genuine genuine;
 
 void context_visit_begin(struct context_record *context, struct context_visit *ret_visit)
 {
@@ -108,15 +107,15 @@ static struct stream_record stream, other;
 
 static void begin(void)
 {
-    genuine = (struct genuine){.cuEventCreate = create_event,
-                               .cuEventRecord = record,
-                               .cuEventQuery = query_event,
-                               .cuStreamQuery = query_stream,
-                               .cuEventSynchronize = wait_event,
-                               .cuStreamSynchronize = wait_stream,
-                               .cuEventElapsedTime = elapsed,
-                               .cuStreamCreate = create_stream,
-                               .cuStreamDestroy_v2 = destroy};
+    cuda_front.genuine = (struct genuine){.cuEventCreate = create_event,
+                                          .cuEventRecord = record,
+                                          .cuEventQuery = query_event,
+                                          .cuStreamQuery = query_stream,
+                                          .cuEventSynchronize = wait_event,
+                                          .cuStreamSynchronize = wait_stream,
+                                          .cuEventElapsedTime = elapsed,
+                                          .cuStreamCreate = create_stream,
+                                          .cuStreamDestroy_v2 = destroy};
     pthread_mutex_init(&context.marks_lock, NULL);
     list_init(&context.open_marks);
     stream.context = other.context = &context;

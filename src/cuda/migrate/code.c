@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/genuine.h"
+#include "cuda/front.h"
 #include "cuda_abi/fatbin.h"
 #include "engine/handle_table.h"
 
@@ -23,19 +23,10 @@ struct code_module {
     struct code_function *functions;
 };
 
-static struct {
-    pthread_mutex_t lock; /* guards the following; the driver may be called under it */
-    struct list modules;
-    struct handle_table kernels;   /* functions of the home context -> the kernels that they are */
-    struct handle_table libraries; /* that may run anywhere -> themselves */
-    pthread_once_t once;
-} code = {
-    .lock = PTHREAD_MUTEX_INITIALIZER, .modules = {&code.modules, &code.modules}, .once = PTHREAD_ONCE_INIT};
-
 static void init(void)
 {
-    handle_table_init(&code.kernels, NULL);
-    handle_table_init(&code.libraries, NULL);
+    handle_table_init(&cuda_front.migrate.code.kernels, NULL);
+    handle_table_init(&cuda_front.migrate.code.libraries, NULL);
 }
 
 /* --- what is kept --- */
@@ -72,9 +63,9 @@ static const char *keep_module(void *handle, const char *text)
     }
     module->handle = handle;
     module->text = copy;
-    pthread_mutex_lock(&code.lock);
-    list_append(&code.modules, &module->link);
-    pthread_mutex_unlock(&code.lock);
+    pthread_mutex_lock(&cuda_front.migrate.code.lock);
+    list_append(&cuda_front.migrate.code.modules, &module->link);
+    pthread_mutex_unlock(&cuda_front.migrate.code.lock);
     return NULL;
 }
 
@@ -110,9 +101,9 @@ void code_loaded(const struct call *call, const void *image, const char *text,
     const char *why = keep(call, image, text, device);
     void *handle = *(void **)call->args[0];
 
-    pthread_once(&code.once, init);
+    pthread_once(&cuda_front.migrate.code.once, init);
     if (!why && call->entry->base[sizeof "cu" - 1] == 'L' &&
-        !handle_table_put(&code.libraries, handle, handle))
+        !handle_table_put(&cuda_front.migrate.code.libraries, handle, handle))
         why = "a library for which there is no memory";
     if (why)
         (void)migrate_stay_home(why);
@@ -120,13 +111,13 @@ void code_loaded(const struct call *call, const void *image, const char *text,
 
 static void unload(struct code_module *module)
 {
-    for (unsigned place = 0; place < migrate.n_places; place++) {
+    for (unsigned place = 0; place < cuda_front.migrate.n_places; place++) {
         struct context_visit visit;
 
         if (!module->at[place])
             continue;
-        context_visit_begin(migrate.places[place].context, &visit);
-        (void)genuine.cuModuleUnload(module->at[place]);
+        context_visit_begin(cuda_front.migrate.places[place].context, &visit);
+        (void)cuda_front.genuine.cuModuleUnload(module->at[place]);
         context_visit_end(&visit);
     }
     while (module->functions) {
@@ -142,7 +133,7 @@ static void unload(struct code_module *module)
 /* Under the lock. */
 static struct code_module *find_module(const void *handle)
 {
-    list_for_each(link, &code.modules)
+    list_for_each(link, &cuda_front.migrate.code.modules)
     {
         struct code_module *module = list_entry(link, struct code_module, link);
 
@@ -156,21 +147,21 @@ void code_unloaded(void *handle)
 {
     struct code_module *module;
 
-    pthread_once(&code.once, init);
-    (void)handle_table_remove(&code.libraries, handle);
-    pthread_mutex_lock(&code.lock);
+    pthread_once(&cuda_front.migrate.code.once, init);
+    (void)handle_table_remove(&cuda_front.migrate.code.libraries, handle);
+    pthread_mutex_lock(&cuda_front.migrate.code.lock);
     module = find_module(handle);
     if (module) {
         list_remove(&module->link);
         unload(module);
     }
-    pthread_mutex_unlock(&code.lock);
+    pthread_mutex_unlock(&cuda_front.migrate.code.lock);
 }
 
 void code_same(void *function, void *kernel)
 {
-    pthread_once(&code.once, init);
-    if (!handle_table_put(&code.kernels, function, kernel))
+    pthread_once(&cuda_front.migrate.code.once, init);
+    if (!handle_table_put(&cuda_front.migrate.code.kernels, function, kernel))
         (void)migrate_stay_home("no memory");
 }
 
@@ -181,7 +172,7 @@ static CUresult load(struct code_module *module, unsigned place)
     CUresult result = CUDA_SUCCESS;
 
     if (!module->at[place])
-        result = genuine.cuModuleLoadData(&module->at[place], module->text);
+        result = cuda_front.genuine.cuModuleLoadData(&module->at[place], module->text);
     if (result != CUDA_SUCCESS)
         module->at[place] = NULL;
     return result;
@@ -208,20 +199,20 @@ static struct code_function *function_in(struct code_module *module, const void 
 static CUresult allow(void *function, const struct function_record *like)
 {
     int limit = atomic_load(&like->shared_limit), given = 0;
-    CUresult result = genuine.cuFuncGetAttribute(&given, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                                 (CUfunction)function);
+    CUresult result = cuda_front.genuine.cuFuncGetAttribute(
+        &given, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (CUfunction)function);
 
     if (result != CUDA_SUCCESS || given == limit)
         return result;
-    return genuine.cuFuncSetAttribute((CUfunction)function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                      limit);
+    return cuda_front.genuine.cuFuncSetAttribute((CUfunction)function,
+                                                 CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, limit);
 }
 
 static CUresult get_function(CUmodule module, const char *name, const struct function_record *like,
                              void **ret_function)
 {
     void *function = NULL;
-    CUresult result = genuine.cuModuleGetFunction((CUfunction *)&function, module, name);
+    CUresult result = cuda_front.genuine.cuModuleGetFunction((CUfunction *)&function, module, name);
 
     if (result == CUDA_SUCCESS)
         result = allow(function, like);
@@ -241,7 +232,7 @@ static CUresult find_in_module(const struct function_record *record, unsigned pl
     if (result == CUDA_SUCCESS && !function->at[place].function)
         result = get_function(module->at[place], record->name, record, &function->at[place].function);
     if (result == CUDA_SUCCESS && record->piece && !function->at[place].piece) {
-        result = genuine.cuFuncGetName(&name, record->piece);
+        result = cuda_front.genuine.cuFuncGetName(&name, record->piece);
         if (result == CUDA_SUCCESS)
             result = get_function(module->at[place], name, record, &function->at[place].piece);
     }
@@ -256,7 +247,7 @@ static CUresult find_in_module(const struct function_record *record, unsigned pl
 static CUresult find_kernel(void *handle, void **ret_function, void **ret_piece)
 {
     struct function_record *kernel = function_find(handle);
-    bool known = kernel && handle_table_find(&code.libraries, kernel->module);
+    bool known = kernel && handle_table_find(&cuda_front.migrate.code.libraries, kernel->module);
 
     *ret_function = handle;
     *ret_piece = kernel ? kernel->piece : NULL;
@@ -271,14 +262,14 @@ CUresult code_find(const struct function_record *function, unsigned place, void 
     CUresult result;
     void *same;
 
-    pthread_once(&code.once, init);
-    same = handle_table_find(&code.kernels, function->handle);
+    pthread_once(&cuda_front.migrate.code.once, init);
+    same = handle_table_find(&cuda_front.migrate.code.kernels, function->handle);
     if (same || function->is_kernel)
         return find_kernel(same ? same : function->handle, ret_function, ret_piece);
-    context_visit_begin(migrate.places[place].context, &visit);
-    pthread_mutex_lock(&code.lock);
+    context_visit_begin(cuda_front.migrate.places[place].context, &visit);
+    pthread_mutex_lock(&cuda_front.migrate.code.lock);
     result = find_in_module(function, place, ret_function, ret_piece);
-    pthread_mutex_unlock(&code.lock);
+    pthread_mutex_unlock(&cuda_front.migrate.code.lock);
     context_visit_end(&visit);
     return result;
 }
@@ -292,7 +283,7 @@ static void set_at(struct call *call, unsigned place, void *function)
     if (!function)
         return;
     call->args[0] = (uint64_t)function;
-    context_visit_begin(migrate.places[place].context, &visit);
+    context_visit_begin(cuda_front.migrate.places[place].context, &visit);
     (void)call_invoke(call);
     context_visit_end(&visit);
 }
@@ -302,17 +293,19 @@ void code_set(const struct call *call, const struct function_record *function)
     struct code_module *module;
     struct call same = *call;
 
-    pthread_once(&code.once, init);
-    if (handle_table_find(&code.kernels, function->handle)) { /* only of the home context */
+    pthread_once(&cuda_front.migrate.code.once, init);
+    if (handle_table_find(&cuda_front.migrate.code.kernels,
+                          function->handle)) { /* only of the home context */
         (void)migrate_stay_home(call->entry->base);
         return;
     }
-    pthread_mutex_lock(&code.lock);
+    pthread_mutex_lock(&cuda_front.migrate.code.lock);
     module = find_module(function->module);
     for (struct code_function *at = module ? module->functions : NULL; at; at = at->next)
-        for (unsigned place = 0; at->handle == function->handle && place < migrate.n_places; place++) {
+        for (unsigned place = 0; at->handle == function->handle && place < cuda_front.migrate.n_places;
+             place++) {
             set_at(&same, place, at->at[place].function);
             set_at(&same, place, at->at[place].piece);
         }
-    pthread_mutex_unlock(&code.lock);
+    pthread_mutex_unlock(&cuda_front.migrate.code.lock);
 }

@@ -28,13 +28,6 @@ static const struct {
 #undef OWN
 };
 
-/* What a name did before its hook. */
-static struct {
-    entry_handler handlers[ENTRY_N]; /* of routed ones */
-    bool stays[ENTRY_N];             /* it keeps the program at home */
-    entry_handler whole[ENTRY_N];    /* of routed ones, while the context is not broken */
-} before;
-
 static unsigned index_of(const struct entry *entry)
 {
     return (unsigned)(entry - entry_at(0));
@@ -63,12 +56,12 @@ static CUresult stay(struct call *call)
 {
     CUresult code = migrate_stay_home(call->entry->base);
 
-    return code == CUDA_SUCCESS ? before.handlers[index_of(call->entry)](call) : code;
+    return code == CUDA_SUCCESS ? cuda_front.migrate.before.handlers[index_of(call->entry)](call) : code;
 }
 
 CUresult follow_original(struct call *call)
 {
-    entry_handler handler = before.handlers[index_of(call->entry)];
+    entry_handler handler = cuda_front.migrate.before.handlers[index_of(call->entry)];
 
     return handler ? handler(call) : call_invoke(call);
 }
@@ -79,9 +72,9 @@ static void hook(unsigned index)
 
     if (!entry->symbol || (may_follow(entry) && !is_ancient(entry)))
         return;
-    before.stays[index] = true;
+    cuda_front.migrate.before.stays[index] = true;
     if (entry->treatment == TREATMENT_ROUTE) {
-        before.handlers[index] = entry->handler;
+        cuda_front.migrate.before.handlers[index] = entry->handler;
         entry->handler = stay;
     } else {
         entry->hooked = true;
@@ -93,13 +86,13 @@ static void hook_own(unsigned index, entry_handler handler, unsigned arguments)
 {
     struct entry *entry = entry_change(index);
 
-    if (!before.handlers[index] && entry->treatment == TREATMENT_ROUTE)
-        before.handlers[index] = entry->handler;
+    if (!cuda_front.migrate.before.handlers[index] && entry->treatment == TREATMENT_ROUTE)
+        cuda_front.migrate.before.handlers[index] = entry->handler;
     entry->treatment = TREATMENT_ROUTE;
     entry->handler = handler;
     entry->arguments = arguments;
     entry->hooked = true;
-    before.stays[index] = false;
+    cuda_front.migrate.before.stays[index] = false;
     front_look_again(index);
 }
 
@@ -119,13 +112,13 @@ void follow_install(void)
 
 static CUresult answer_broken(void)
 {
-    return (CUresult)atomic_load(&migrate.broken);
+    return (CUresult)atomic_load(&cuda_front.migrate.broken);
 }
 
 static CUresult broken(struct call *call)
 {
     (void)call;
-    return (CUresult)atomic_load(&migrate.broken);
+    return (CUresult)atomic_load(&cuda_front.migrate.broken);
 }
 
 /* Does the name still do its work beside a context that is broken? */
@@ -149,21 +142,21 @@ static void change(unsigned index, bool is_broken)
         return;
     if (entry->treatment == TREATMENT_ROUTE) {
         if (is_broken)
-            before.whole[index] = entry->handler;
-        entry->handler = is_broken ? broken : before.whole[index];
+            cuda_front.migrate.before.whole[index] = entry->handler;
+        entry->handler = is_broken ? broken : cuda_front.migrate.before.whole[index];
     } else {
-        entry->hooked = is_broken || before.stays[index];
+        entry->hooked = is_broken || cuda_front.migrate.before.stays[index];
         front_look_again(index);
     }
 }
 
 void follow_break(CUresult code)
 {
-    bool was = migrate.broken != CUDA_SUCCESS;
+    bool was = cuda_front.migrate.broken != CUDA_SUCCESS;
 
     if (was && code != CUDA_SUCCESS)
         return;
-    migrate.broken = code;
+    cuda_front.migrate.broken = code;
     for (unsigned i = 0; i < ENTRY_KNOWN && was != (code != CUDA_SUCCESS); i++)
         change(i, code != CUDA_SUCCESS);
 }
@@ -180,9 +173,10 @@ void *migrate_before(unsigned index, void *genuine)
     CUresult (*answer)(void) = NULL;
     void *function = genuine;
 
-    if (migrate.broken != CUDA_SUCCESS && !outlives(entry_at(index)))
+    if (cuda_front.migrate.broken != CUDA_SUCCESS && !outlives(entry_at(index)))
         answer = answer_broken;
-    else if (before.stays[index] && migrate_stay_home(entry_at(index)->base) != CUDA_SUCCESS)
+    else if (cuda_front.migrate.before.stays[index] &&
+             migrate_stay_home(entry_at(index)->base) != CUDA_SUCCESS)
         answer = answer_no_memory;
     if (answer)
         *(CUresult(**)(void)) & function = answer;

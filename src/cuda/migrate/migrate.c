@@ -5,7 +5,6 @@
 
 #include "client/place.h"
 #include "cuda/front.h"
-#include "cuda/genuine.h"
 #include "cuda/migrate/code.h"
 #include "cuda/migrate/inside.h"
 #include "cuda/migrate/moved_memory.h"
@@ -16,45 +15,42 @@
 
 enum { ATTEMPTS = 2 }; /* to return home */
 
-atomic_bool migrate_is_on;
-struct migrate migrate = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
-
 /* --- who is inside --- */
 
 /* Under the lock. */
 static void wait_for_move(void)
 {
-    while (migrate.moving)
-        pthread_cond_wait(&migrate.changed, &migrate.lock);
+    while (cuda_front.migrate.moving)
+        pthread_cond_wait(&cuda_front.migrate.changed, &cuda_front.migrate.lock);
 }
 
 bool inside_begin(void)
 {
     bool follows;
 
-    pthread_mutex_lock(&migrate.lock);
+    pthread_mutex_lock(&cuda_front.migrate.lock);
     wait_for_move();
-    migrate.inside++;
-    follows = !migrate.stays;
-    pthread_mutex_unlock(&migrate.lock);
+    cuda_front.migrate.inside++;
+    follows = !cuda_front.migrate.stays;
+    pthread_mutex_unlock(&cuda_front.migrate.lock);
     return follows;
 }
 
 void inside_end(void)
 {
-    pthread_mutex_lock(&migrate.lock);
-    if (--migrate.inside == 0)
-        pthread_cond_broadcast(&migrate.changed);
-    pthread_mutex_unlock(&migrate.lock);
+    pthread_mutex_lock(&cuda_front.migrate.lock);
+    if (--cuda_front.migrate.inside == 0)
+        pthread_cond_broadcast(&cuda_front.migrate.changed);
+    pthread_mutex_unlock(&cuda_front.migrate.lock);
 }
 
 /* The thread that has set `moving` is done. */
 static void let_others_in(void)
 {
-    pthread_mutex_lock(&migrate.lock);
-    migrate.moving = false;
-    pthread_cond_broadcast(&migrate.changed);
-    pthread_mutex_unlock(&migrate.lock);
+    pthread_mutex_lock(&cuda_front.migrate.lock);
+    cuda_front.migrate.moving = false;
+    pthread_cond_broadcast(&cuda_front.migrate.changed);
+    pthread_mutex_unlock(&cuda_front.migrate.lock);
 }
 
 /* --- moves: while `moving`, and no command is inside --- */
@@ -71,19 +67,19 @@ static bool is_quiet(void)
             if (flight_any(&device->engines[kind]))
                 return false;
         }
-    if (!graph_idle() || migrate.broken != CUDA_SUCCESS)
+    if (!graph_idle() || cuda_front.migrate.broken != CUDA_SUCCESS)
         return false;
-    context_visit_begin(migrate.places[HOME].context, &visit);
-    code = genuine.cuCtxSynchronize();
+    context_visit_begin(cuda_front.migrate.places[HOME].context, &visit);
+    code = cuda_front.genuine.cuCtxSynchronize();
     context_visit_end(&visit);
     return code == CUDA_SUCCESS;
 }
 
 static void settle_saved(void)
 {
-    if (migrate.touched)
+    if (cuda_front.migrate.touched)
         memory_touched();
-    migrate.touched = false;
+    cuda_front.migrate.touched = false;
 }
 
 static CUresult move(unsigned to)
@@ -92,18 +88,19 @@ static CUresult move(unsigned to)
     CUresult code;
 
     settle_saved();
-    code = memory_move(migrate.place, to);
-    memory_count(&migrate.job_bytes, &at_home);
+    code = memory_move(cuda_front.migrate.place, to);
+    memory_count(&cuda_front.migrate.job_bytes, &at_home);
     if (code == CUDA_SUCCESS)
-        migrate.place = to;
-    return migrate.broken != CUDA_SUCCESS ? (CUresult)migrate.broken : code;
+        cuda_front.migrate.place = to;
+    return cuda_front.migrate.broken != CUDA_SUCCESS ? (CUresult)cuda_front.migrate.broken : code;
 }
 
 static CUresult go_home(void)
 {
-    CUresult code = (CUresult)atomic_load(&migrate.broken);
+    CUresult code = (CUresult)atomic_load(&cuda_front.migrate.broken);
 
-    for (int i = 0; i < ATTEMPTS && migrate.place != HOME && migrate.broken == CUDA_SUCCESS; i++)
+    for (int i = 0;
+         i < ATTEMPTS && cuda_front.migrate.place != HOME && cuda_front.migrate.broken == CUDA_SUCCESS; i++)
         code = move(HOME);
     return code;
 }
@@ -126,27 +123,28 @@ static unsigned ask_roaming(struct session *session)
     uint32_t chosen = 0;
     unsigned to;
 
-    migrate.roams = migrate.roams * 1103515245u + 12345u;
-    to = (migrate.roams >> 16) % migrate.n_places;
-    lease = migrate.places[to].device->base.engines[ENGINE_EXECUTION].lease;
-    migrate.announced = true;
-    return place_choose(session, &lease, 1, &request, &chosen) == 0 ? to : migrate.place;
+    cuda_front.migrate.roams = cuda_front.migrate.roams * 1103515245u + 12345u;
+    to = (cuda_front.migrate.roams >> 16) % cuda_front.migrate.n_places;
+    lease = cuda_front.migrate.places[to].device->base.engines[ENGINE_EXECUTION].lease;
+    cuda_front.migrate.announced = true;
+    return place_choose(session, &lease, 1, &request, &chosen) == 0 ? to : cuda_front.migrate.place;
 }
 
 /* The place of the job's token; the present one if there is no daemon to ask. */
 static unsigned ask(struct session *session)
 {
-    struct place_request request = {.gpus = 1, .home = migrate.place, .bytes = migrate.job_bytes};
+    struct place_request request = {
+        .gpus = 1, .home = cuda_front.migrate.place, .bytes = cuda_front.migrate.job_bytes};
     struct lease *leases[PLACES];
     uint32_t chosen = 0;
 
-    if (migrate.roams)
+    if (cuda_front.migrate.roams)
         return ask_roaming(session);
-    for (unsigned i = 0; i < migrate.n_places; i++)
-        leases[i] = migrate.places[i].device->base.engines[ENGINE_EXECUTION].lease;
-    if (place_choose(session, leases, migrate.n_places, &request, &chosen) != 0)
-        return migrate.place;
-    migrate.announced = true;
+    for (unsigned i = 0; i < cuda_front.migrate.n_places; i++)
+        leases[i] = cuda_front.migrate.places[i].device->base.engines[ENGINE_EXECUTION].lease;
+    if (place_choose(session, leases, cuda_front.migrate.n_places, &request, &chosen) != 0)
+        return cuda_front.migrate.place;
+    cuda_front.migrate.announced = true;
     return (unsigned)__builtin_ctz(chosen);
 }
 
@@ -159,17 +157,17 @@ static void choose(void)
 
     if (!is_quiet())
         return;
-    if (!migrate.stays && session && session_follows(session))
+    if (!cuda_front.migrate.stays && session && session_follows(session))
         target = ask(session);
-    migrate.job_bytes = 0;
-    if (target == migrate.place)
+    cuda_front.migrate.job_bytes = 0;
+    if (target == cuda_front.migrate.place)
         return;
     code = move(target);
     if (code == CUDA_SUCCESS)
         return;
-    if (!migrate.stays)
+    if (!cuda_front.migrate.stays)
         tell("a move to another GPU failed");
-    migrate.stays = true;
+    cuda_front.migrate.stays = true;
     (void)go_home();
 }
 
@@ -180,21 +178,21 @@ CUresult migrate_stay_home(const char *reason)
 
     if (!migrate_on())
         return code;
-    pthread_mutex_lock(&migrate.lock);
+    pthread_mutex_lock(&cuda_front.migrate.lock);
     wait_for_move();
-    first = !migrate.stays;
-    migrate.stays = true;
-    if (!first && migrate.place == HOME) {
-        pthread_mutex_unlock(&migrate.lock);
+    first = !cuda_front.migrate.stays;
+    cuda_front.migrate.stays = true;
+    if (!first && cuda_front.migrate.place == HOME) {
+        pthread_mutex_unlock(&cuda_front.migrate.lock);
         return code;
     }
-    migrate.moving = true;
-    while (migrate.inside)
-        pthread_cond_wait(&migrate.changed, &migrate.lock);
-    pthread_mutex_unlock(&migrate.lock);
+    cuda_front.migrate.moving = true;
+    while (cuda_front.migrate.inside)
+        pthread_cond_wait(&cuda_front.migrate.changed, &cuda_front.migrate.lock);
+    pthread_mutex_unlock(&cuda_front.migrate.lock);
     if (first)
         tell(reason);
-    if (migrate.place != HOME) {
+    if (cuda_front.migrate.place != HOME) {
         objects_drain();
         code = go_home();
     }
@@ -305,21 +303,22 @@ static unsigned enter(struct cuda_command *draft)
 {
     unsigned job = inferred_job_number(), place;
 
-    pthread_mutex_lock(&migrate.lock);
+    pthread_mutex_lock(&cuda_front.migrate.lock);
     wait_for_move();
-    if (migrate.job != job && !migrate.inside && (!migrate.stays || migrate.place != HOME)) {
-        migrate.moving = true;
-        pthread_mutex_unlock(&migrate.lock);
+    if (cuda_front.migrate.job != job && !cuda_front.migrate.inside &&
+        (!cuda_front.migrate.stays || cuda_front.migrate.place != HOME)) {
+        cuda_front.migrate.moving = true;
+        pthread_mutex_unlock(&cuda_front.migrate.lock);
         choose();
-        pthread_mutex_lock(&migrate.lock);
-        migrate.moving = false;
-        pthread_cond_broadcast(&migrate.changed);
+        pthread_mutex_lock(&cuda_front.migrate.lock);
+        cuda_front.migrate.moving = false;
+        pthread_cond_broadcast(&cuda_front.migrate.changed);
     }
-    migrate.job = job;
-    migrate.inside++;
-    migrate.touched = true;
-    place = migrate.place;
-    pthread_mutex_unlock(&migrate.lock);
+    cuda_front.migrate.job = job;
+    cuda_front.migrate.inside++;
+    cuda_front.migrate.touched = true;
+    place = cuda_front.migrate.place;
+    pthread_mutex_unlock(&cuda_front.migrate.lock);
     draft->inside = true;
     return place;
 }
@@ -333,7 +332,7 @@ CUresult migrate_enter(struct cuda_command *draft)
         return CUDA_ERROR_INVALID_VALUE;
     place = enter(draft);
     if (place == HOME || point(draft, place) == CUDA_SUCCESS)
-        return (CUresult)atomic_load(&migrate.broken);
+        return (CUresult)atomic_load(&cuda_front.migrate.broken);
     migrate_leave(draft);
     code = migrate_stay_home("a kernel that cannot be loaded on another GPU");
     if (code == CUDA_SUCCESS)
@@ -352,8 +351,9 @@ CUresult migrate_await(const struct cuda_command *command, CUresult code)
 {
     if (code != CUDA_SUCCESS)
         return code;
-    code = command->call.entry->stream == NO_STREAM ? genuine.cuCtxSynchronize()
-                                                    : genuine.cuStreamSynchronize(command->on->handle);
+    code = command->call.entry->stream == NO_STREAM
+               ? cuda_front.genuine.cuCtxSynchronize()
+               : cuda_front.genuine.cuStreamSynchronize(command->on->handle);
     if (code != CUDA_SUCCESS)
         follow_break(code);
     return code;
@@ -367,15 +367,15 @@ void migrate_job_ending(void)
 
     if (!migrate_on() || !policy_saves_state())
         return;
-    pthread_mutex_lock(&migrate.lock);
-    may = !migrate.moving && !migrate.inside && !migrate.stays;
-    migrate.moving = migrate.moving || may;
-    pthread_mutex_unlock(&migrate.lock);
+    pthread_mutex_lock(&cuda_front.migrate.lock);
+    may = !cuda_front.migrate.moving && !cuda_front.migrate.inside && !cuda_front.migrate.stays;
+    cuda_front.migrate.moving = cuda_front.migrate.moving || may;
+    pthread_mutex_unlock(&cuda_front.migrate.lock);
     if (!may) /* the next move takes it from the GPU, which no analysis counts */
         return;
     if (is_quiet()) {
         settle_saved();
-        (void)memory_save(migrate.place);
+        (void)memory_save(cuda_front.migrate.place);
     }
     let_others_in();
 }
@@ -387,10 +387,10 @@ void migrate_job_over(void)
 
     if (!migrate_on())
         return;
-    pthread_mutex_lock(&migrate.lock);
-    announced = migrate.announced;
-    migrate.announced = false;
-    pthread_mutex_unlock(&migrate.lock);
+    pthread_mutex_lock(&cuda_front.migrate.lock);
+    announced = cuda_front.migrate.announced;
+    cuda_front.migrate.announced = false;
+    pthread_mutex_unlock(&cuda_front.migrate.lock);
     session = announced ? runtime_session() : NULL;
     if (session)
         place_end(session);
@@ -424,37 +424,34 @@ static void begin(CUcontext context)
     if (!session || !session_follows(session) || runtime.settings.placement == SETTING_PLACEMENT_FIXED ||
         front_is_whole() || places_find(context) < 2 || memory_init() != CUDA_SUCCESS)
         return;
-    migrate.home = context;
-    migrate.roams = roams ? (unsigned)strtoul(roams, NULL, 10) : 0;
+    cuda_front.migrate.home = context;
+    cuda_front.migrate.roams = roams ? (unsigned)strtoul(roams, NULL, 10) : 0;
     follow_install();
-    atomic_store(&migrate_is_on, true);
+    atomic_store(&cuda_front.migrate.on, true);
 }
 
 void migrate_context_made(CUcontext context)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static bool begun;
-
-    pthread_mutex_lock(&lock);
-    if (!begun) {
-        begun = true;
+    pthread_mutex_lock(&cuda_front.migrate.begun_lock);
+    if (!cuda_front.migrate.begun) {
+        cuda_front.migrate.begun = true;
         begin(context);
     }
-    pthread_mutex_unlock(&lock);
-    if (migrate_on() && context != migrate.home)
+    pthread_mutex_unlock(&cuda_front.migrate.begun_lock);
+    if (migrate_on() && context != cuda_front.migrate.home)
         (void)migrate_stay_home("a second context");
 }
 
 void migrate_context_ended(CUcontext context)
 {
-    if (!migrate_on() || context != migrate.home)
+    if (!migrate_on() || context != cuda_front.migrate.home)
         return;
-    pthread_mutex_lock(&migrate.lock);
+    pthread_mutex_lock(&cuda_front.migrate.lock);
     wait_for_move();
-    migrate.stays = true;
-    migrate.place = HOME;
-    migrate.home = NULL;
-    pthread_mutex_unlock(&migrate.lock);
+    cuda_front.migrate.stays = true;
+    cuda_front.migrate.place = HOME;
+    cuda_front.migrate.home = NULL;
+    pthread_mutex_unlock(&cuda_front.migrate.lock);
     memory_free_all();
     follow_break(CUDA_SUCCESS);
 }

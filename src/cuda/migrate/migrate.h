@@ -24,13 +24,12 @@
 #define CUDA_MIGRATE_H
 
 #include "cuda/cuda_command.h"
-
-extern atomic_bool migrate_is_on;
+#include "cuda/front.h"
 
 /* Is the program's memory the front's own? True from the first context to the end. */
 static inline bool migrate_on(void)
 {
-    return atomic_load_explicit(&migrate_is_on, memory_order_relaxed);
+    return atomic_load_explicit(&cuda_front.migrate.on, memory_order_relaxed);
 }
 
 /* The program has made or opened a context: the first one is where it is at home. */

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "cuda/front.h"
-#include "cuda/genuine.h"
 #include "cuda/migrate/inside.h"
 #include "cuda/migrate/moved_memory.h"
 
@@ -16,7 +15,8 @@ static bool is_ours(void)
 {
     CUcontext current = NULL;
 
-    return genuine.cuCtxGetCurrent(&current) == CUDA_SUCCESS && current && current == migrate.home;
+    return cuda_front.genuine.cuCtxGetCurrent(&current) == CUDA_SUCCESS && current &&
+           current == cuda_front.migrate.home;
 }
 
 CUresult own_alloc(struct call *call)
@@ -53,7 +53,7 @@ CUresult own_alloc_pitch(struct call *call)
     code = call_invoke(&row);
     if (code != CUDA_SUCCESS || *ret_pitch > SIZE_MAX / height)
         return code != CUDA_SUCCESS ? code : CUDA_ERROR_OUT_OF_MEMORY;
-    (void)genuine.cuMemFree_v2(address);
+    (void)cuda_front.genuine.cuMemFree_v2(address);
     whole = (struct call){.entry = entry_at(ENTRY_cuMemAlloc_v2),
                           .genuine = front_genuine(ENTRY_cuMemAlloc_v2),
                           .args = {call->args[0], *ret_pitch * height}};
@@ -69,12 +69,12 @@ static CUresult finish_all(void)
 
     objects_drain();
     if (front_captures()) /* as unlawful as to free */
-        return genuine.cuCtxSynchronize();
-    code = genuine.cuCtxGetCurrent(&current);
-    if (code != CUDA_SUCCESS || !current || !migrate.home)
+        return cuda_front.genuine.cuCtxSynchronize();
+    code = cuda_front.genuine.cuCtxGetCurrent(&current);
+    if (code != CUDA_SUCCESS || !current || !cuda_front.migrate.home)
         return code != CUDA_SUCCESS ? code : CUDA_ERROR_INVALID_CONTEXT;
-    context_visit_begin(migrate.places[HOME].context, &visit);
-    code = genuine.cuCtxSynchronize();
+    context_visit_begin(cuda_front.migrate.places[HOME].context, &visit);
+    code = cuda_front.genuine.cuCtxSynchronize();
     context_visit_end(&visit);
     return code;
 }
@@ -167,7 +167,7 @@ static size_t answer(int attribute, CUdeviceptr address, const struct allocation
     *ret_value = 0;
     switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
-        *ret_value = (uint64_t)migrate.home;
+        *ret_value = (uint64_t)cuda_front.migrate.home;
         return sizeof(void *);
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
         *ret_value = CU_MEMORYTYPE_DEVICE;
@@ -179,7 +179,7 @@ static size_t answer(int attribute, CUdeviceptr address, const struct allocation
         *ret_value = IDS + about->id;
         return 8;
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-        *ret_value = (uint64_t)migrate.places[HOME].device->device;
+        *ret_value = (uint64_t)cuda_front.migrate.places[HOME].device->device;
         return 4;
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
         *ret_value = about->address;

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "client/place.h"
-#include "cuda/genuine.h"
+#include "cuda/front.h"
 #include "cuda/migrate/moved_memory.h"
 #include "engine/policy.h"
 #include "engine/runtime.h"
@@ -32,9 +32,10 @@ struct move_step {
 static void step_begin(struct move_step *step, unsigned place, enum engine_kind kind,
                        struct stream_record *stream)
 {
-    *step = (struct move_step){.engine = engine_device_for(&migrate.places[place].device->base, kind),
-                               .kind = kind,
-                               .stream = stream};
+    *step =
+        (struct move_step){.engine = engine_device_for(&cuda_front.migrate.places[place].device->base, kind),
+                           .kind = kind,
+                           .stream = stream};
     engine_enter(step->engine, ENGINE_ALONE);
     step->begin_at = clock_now();
     context_visit_begin(stream->context, &step->visit);
@@ -43,7 +44,7 @@ static void step_begin(struct move_step *step, unsigned place, enum engine_kind 
 static CUresult step_end(struct move_step *step, CUresult code)
 {
     if (code == CUDA_SUCCESS)
-        code = genuine.cuStreamSynchronize(step->stream->handle);
+        code = cuda_front.genuine.cuStreamSynchronize(step->stream->handle);
     context_visit_end(&step->visit);
     engine_report(engine_of_kind(step->engine, step->kind), step->begin_at, clock_now(), NULL);
     engine_exit(step->engine, step->kind, ENGINE_ALONE);
@@ -57,7 +58,8 @@ static CUresult copy_out(unsigned from, CUdeviceptr address, unsigned char *byte
     struct move_step step;
 
     step_begin(&step, from, ENGINE_COPY_OUT, place_stream(from, ENGINE_COPY_OUT));
-    return step_end(&step, genuine.cuMemcpyDtoHAsync_v2(bytes, address, size, step.stream->handle));
+    return step_end(&step,
+                    cuda_front.genuine.cuMemcpyDtoHAsync_v2(bytes, address, size, step.stream->handle));
 }
 
 static CUresult copy_in(unsigned to, CUdeviceptr address, const unsigned char *bytes, size_t size)
@@ -65,7 +67,8 @@ static CUresult copy_in(unsigned to, CUdeviceptr address, const unsigned char *b
     struct move_step step;
 
     step_begin(&step, to, ENGINE_COPY_IN, place_stream(to, ENGINE_COPY_IN));
-    return step_end(&step, genuine.cuMemcpyHtoDAsync_v2(address, bytes, size, step.stream->handle));
+    return step_end(&step,
+                    cuda_front.genuine.cuMemcpyHtoDAsync_v2(address, bytes, size, step.stream->handle));
 }
 
 /*
@@ -77,9 +80,9 @@ static CUresult copy_directly(unsigned from, CUdeviceptr source, unsigned to, CU
     struct move_step step;
 
     step_begin(&step, from, ENGINE_COPY_OUT, place_stream(to, ENGINE_COPY_IN));
-    return step_end(&step, genuine.cuMemcpyPeerAsync(target, migrate.places[to].context->handle, source,
-                                                     migrate.places[from].context->handle, size,
-                                                     step.stream->handle));
+    return step_end(&step, cuda_front.genuine.cuMemcpyPeerAsync(
+                               target, cuda_front.migrate.places[to].context->handle, source,
+                               cuda_front.migrate.places[from].context->handle, size, step.stream->handle));
 }
 
 /* --- one allocation --- */
@@ -132,9 +135,10 @@ static bool are_peers(unsigned from, unsigned to)
 {
     int can = 0;
 
-    return genuine.cuDeviceCanAccessPeer &&
-           genuine.cuDeviceCanAccessPeer(&can, migrate.places[to].device->device,
-                                         migrate.places[from].device->device) == CUDA_SUCCESS &&
+    return cuda_front.genuine.cuDeviceCanAccessPeer &&
+           cuda_front.genuine.cuDeviceCanAccessPeer(&can, cuda_front.migrate.places[to].device->device,
+                                                    cuda_front.migrate.places[from].device->device) ==
+               CUDA_SUCCESS &&
            can;
 }
 
@@ -155,9 +159,10 @@ static CUresult fetch(struct allocation *about, unsigned from, unsigned to, CUde
     runtime_count(COUNTER_MOVED_BYTES, about->size);
     runtime_count(COUNTER_MOVED_NS, (uint64_t)took);
     if (code == CUDA_SUCCESS && session)
-        place_moved(session,
-                    directly ? migrate.places[from].device->base.engines[ENGINE_EXECUTION].lease : NULL,
-                    migrate.places[to].device->base.engines[ENGINE_EXECUTION].lease, about->size, took);
+        place_moved(
+            session,
+            directly ? cuda_front.migrate.places[from].device->base.engines[ENGINE_EXECUTION].lease : NULL,
+            cuda_front.migrate.places[to].device->base.engines[ENGINE_EXECUTION].lease, about->size, took);
     return code;
 }
 
@@ -167,9 +172,9 @@ static CUresult bring(struct region *region, unsigned from, unsigned to)
 {
     CUresult code;
 
-    pthread_mutex_lock(&own_memory.lock);
+    pthread_mutex_lock(&cuda_front.migrate.memory.lock);
     code = region_room(region, to);
-    pthread_mutex_unlock(&own_memory.lock);
+    pthread_mutex_unlock(&cuda_front.migrate.memory.lock);
     for (struct allocation *at = region->allocations; at && code == CUDA_SUCCESS; at = at->next)
         code = fetch(at, from, to, region->rooms[to].address + (at->address - region->address));
     return code;
@@ -181,14 +186,15 @@ static CUresult switch_all(unsigned from, unsigned to)
     CUresult code = CUDA_SUCCESS;
     struct list *at;
 
-    for (at = own_memory.regions.next; at != &own_memory.regions; at = at->next) {
+    for (at = cuda_front.migrate.memory.regions.next; at != &cuda_front.migrate.memory.regions;
+         at = at->next) {
         code = region_switch(list_entry(at, struct region, link), from, to);
         if (code != CUDA_SUCCESS)
             break;
     }
     if (code == CUDA_SUCCESS)
         return code;
-    for (at = at->prev; at != &own_memory.regions; at = at->prev) {
+    for (at = at->prev; at != &cuda_front.migrate.memory.regions; at = at->prev) {
         struct region *region = list_entry(at, struct region, link);
         CUresult back = region_switch(region, to, from);
 
@@ -202,11 +208,11 @@ static CUresult switch_all(unsigned from, unsigned to)
 
 CUresult memory_move(unsigned from, unsigned to)
 {
-    CUresult code = place_ready(&migrate.places[from]);
+    CUresult code = place_ready(&cuda_front.migrate.places[from]);
 
     if (code == CUDA_SUCCESS)
-        code = place_ready(&migrate.places[to]);
-    list_for_each(link, &own_memory.regions)
+        code = place_ready(&cuda_front.migrate.places[to]);
+    list_for_each(link, &cuda_front.migrate.memory.regions)
     {
         if (code == CUDA_SUCCESS)
             code = bring(list_entry(link, struct region, link), from, to);
@@ -216,9 +222,9 @@ CUresult memory_move(unsigned from, unsigned to)
 
 CUresult memory_save(unsigned from)
 {
-    CUresult code = place_ready(&migrate.places[from]);
+    CUresult code = place_ready(&cuda_front.migrate.places[from]);
 
-    list_for_each(link, &own_memory.regions)
+    list_for_each(link, &cuda_front.migrate.memory.regions)
     {
         struct region *region = list_entry(link, struct region, link);
 
@@ -230,7 +236,7 @@ CUresult memory_save(unsigned from)
 
 void memory_touched(void)
 {
-    list_for_each(link, &own_memory.regions)
+    list_for_each(link, &cuda_front.migrate.memory.regions)
     {
         struct region *region = list_entry(link, struct region, link);
 

@@ -2,29 +2,27 @@
 
 #include <stdlib.h>
 
-#include "cuda/genuine.h"
+#include "cuda/front.h"
 
 enum { ALIGNMENT = 512 }; /* of an allocation in a region that several share */
-
-struct memory own_memory = {.lock = PTHREAD_MUTEX_INITIALIZER,
-                            .regions = {&own_memory.regions, &own_memory.regions}};
 
 CUresult memory_init(void)
 {
     CUmemAllocationProp about = {
-        .type = 1, .location = {CU_MEM_LOCATION_TYPE_DEVICE, migrate.places[HOME].device->device}};
+        .type = 1, .location = {CU_MEM_LOCATION_TYPE_DEVICE, cuda_front.migrate.places[HOME].device->device}};
     size_t most = 0;
 
-    for (unsigned place = 0; place < migrate.n_places; place++) { /* regions fit everywhere */
+    for (unsigned place = 0; place < cuda_front.migrate.n_places; place++) { /* regions fit everywhere */
         CUresult code;
 
-        about.location.id = migrate.places[place].device->device;
-        code = genuine.cuMemGetAllocationGranularity(&own_memory.granularity, &about, 0);
-        if (code != CUDA_SUCCESS || !own_memory.granularity)
+        about.location.id = cuda_front.migrate.places[place].device->device;
+        code = cuda_front.genuine.cuMemGetAllocationGranularity(&cuda_front.migrate.memory.granularity,
+                                                                &about, 0);
+        if (code != CUDA_SUCCESS || !cuda_front.migrate.memory.granularity)
             return code != CUDA_SUCCESS ? code : CUDA_ERROR_NOT_SUPPORTED;
-        most = own_memory.granularity > most ? own_memory.granularity : most;
+        most = cuda_front.migrate.memory.granularity > most ? cuda_front.migrate.memory.granularity : most;
     }
-    own_memory.granularity = most;
+    cuda_front.migrate.memory.granularity = most;
     return CUDA_SUCCESS;
 }
 
@@ -56,26 +54,27 @@ static struct allocation **find_gap(struct region *region, size_t size, CUdevice
 
 static struct allocation **find_room(size_t size, CUdeviceptr *ret_address, CUresult *ret_code)
 {
-    bool shares = size <= own_memory.granularity / 2;
+    bool shares = size <= cuda_front.migrate.memory.granularity / 2;
     struct allocation **at;
     struct region *region;
 
     *ret_code = CUDA_SUCCESS;
-    list_for_each(link, &own_memory.regions)
+    list_for_each(link, &cuda_front.migrate.memory.regions)
     {
         region = list_entry(link, struct region, link);
-        at = shares && region->size == own_memory.granularity ? find_gap(region, padded(size), ret_address)
-                                                              : NULL;
+        at = shares && region->size == cuda_front.migrate.memory.granularity
+                 ? find_gap(region, padded(size), ret_address)
+                 : NULL;
         if (at)
             return at;
     }
-    *ret_code = region_make(size, migrate.place, &region);
+    *ret_code = region_make(size, cuda_front.migrate.place, &region);
     return *ret_code == CUDA_SUCCESS ? find_gap(region, size, ret_address) : NULL;
 }
 
 static struct region *region_of(CUdeviceptr address)
 {
-    list_for_each(link, &own_memory.regions)
+    list_for_each(link, &cuda_front.migrate.memory.regions)
     {
         struct region *region = list_entry(link, struct region, link);
 
@@ -98,7 +97,7 @@ static void forget(struct region *region, struct allocation **at)
     struct allocation *gone = *at;
 
     *at = gone->next;
-    own_memory.bytes -= gone->size;
+    cuda_front.migrate.memory.bytes -= gone->size;
     free(gone->saved);
     free(gone);
     if (!region->allocations)
@@ -115,16 +114,16 @@ CUresult memory_alloc(size_t size, CUdeviceptr *ret_address)
     if (!fresh)
         return CUDA_ERROR_OUT_OF_MEMORY;
     fresh->size = size;
-    pthread_mutex_lock(&own_memory.lock);
+    pthread_mutex_lock(&cuda_front.migrate.memory.lock);
     at = find_room(size, &fresh->address, &code);
     if (at) {
         fresh->next = *at;
-        fresh->id = ++own_memory.last_id;
+        fresh->id = ++cuda_front.migrate.memory.last_id;
         *at = fresh;
-        own_memory.bytes += size;
+        cuda_front.migrate.memory.bytes += size;
         *ret_address = fresh->address;
     }
-    pthread_mutex_unlock(&own_memory.lock);
+    pthread_mutex_unlock(&cuda_front.migrate.memory.lock);
     if (!at)
         free(fresh);
     return code;
@@ -135,7 +134,7 @@ bool memory_free(CUdeviceptr address)
     struct region *region;
     struct allocation **at = NULL;
 
-    pthread_mutex_lock(&own_memory.lock);
+    pthread_mutex_lock(&cuda_front.migrate.memory.lock);
     region = region_of(address);
     if (region)
         for (at = &region->allocations; *at && (*at)->address != address;)
@@ -144,15 +143,15 @@ bool memory_free(CUdeviceptr address)
         forget(region, at);
     else
         at = NULL;
-    pthread_mutex_unlock(&own_memory.lock);
+    pthread_mutex_unlock(&cuda_front.migrate.memory.lock);
     return at != NULL;
 }
 
 void memory_free_all(void)
 {
-    pthread_mutex_lock(&own_memory.lock);
-    while (!list_empty(&own_memory.regions)) {
-        struct region *region = list_entry(own_memory.regions.next, struct region, link);
+    pthread_mutex_lock(&cuda_front.migrate.memory.lock);
+    while (!list_empty(&cuda_front.migrate.memory.regions)) {
+        struct region *region = list_entry(cuda_front.migrate.memory.regions.next, struct region, link);
         bool last = false;
 
         while (!last) {
@@ -160,7 +159,7 @@ void memory_free_all(void)
             forget(region, &region->allocations);
         }
     }
-    pthread_mutex_unlock(&own_memory.lock);
+    pthread_mutex_unlock(&cuda_front.migrate.memory.lock);
 }
 
 bool memory_find(CUdeviceptr address, struct allocation *ret_about, bool *ret_ours)
@@ -168,13 +167,13 @@ bool memory_find(CUdeviceptr address, struct allocation *ret_about, bool *ret_ou
     const struct allocation *found;
     const struct region *region;
 
-    pthread_mutex_lock(&own_memory.lock);
+    pthread_mutex_lock(&cuda_front.migrate.memory.lock);
     region = region_of(address);
     found = allocation_of(region, address);
     *ret_ours = region != NULL;
     if (found)
         *ret_about = (struct allocation){.address = found->address, .size = found->size, .id = found->id};
-    pthread_mutex_unlock(&own_memory.lock);
+    pthread_mutex_unlock(&cuda_front.migrate.memory.lock);
     return found != NULL;
 }
 
@@ -191,36 +190,36 @@ bool memory_may_touch(CUdeviceptr address, size_t size)
 void memory_count(size_t *ret_bytes, size_t *ret_at_home)
 {
     *ret_at_home = 0;
-    pthread_mutex_lock(&own_memory.lock);
-    *ret_bytes = own_memory.bytes;
-    list_for_each(link, &own_memory.regions)
+    pthread_mutex_lock(&cuda_front.migrate.memory.lock);
+    *ret_bytes = cuda_front.migrate.memory.bytes;
+    list_for_each(link, &cuda_front.migrate.memory.regions)
     {
         const struct region *region = list_entry(link, struct region, link);
 
         *ret_at_home += region->rooms[HOME].exists ? region->size : 0;
     }
-    pthread_mutex_unlock(&own_memory.lock);
+    pthread_mutex_unlock(&cuda_front.migrate.memory.lock);
 }
 
 void memory_open_to_peers(void)
 {
-    CUdevice there = migrate.places[migrate.place].device->device;
+    CUdevice there = cuda_front.migrate.places[cuda_front.migrate.place].device->device;
 
-    pthread_mutex_lock(&own_memory.lock);
-    for (unsigned place = 0; place < migrate.n_places; place++) {
-        CUdevice device = migrate.places[place].device->device;
+    pthread_mutex_lock(&cuda_front.migrate.memory.lock);
+    for (unsigned place = 0; place < cuda_front.migrate.n_places; place++) {
+        CUdevice device = cuda_front.migrate.places[place].device->device;
         CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, device}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
         int can = 0;
 
-        if (place == migrate.place || genuine.cuDeviceCanAccessPeer(&can, device, there) != CUDA_SUCCESS ||
-            !can)
+        if (place == cuda_front.migrate.place ||
+            cuda_front.genuine.cuDeviceCanAccessPeer(&can, device, there) != CUDA_SUCCESS || !can)
             continue;
-        list_for_each(link, &own_memory.regions)
+        list_for_each(link, &cuda_front.migrate.memory.regions)
         {
             const struct region *region = list_entry(link, struct region, link);
 
-            (void)genuine.cuMemSetAccess(region->address, region->size, &access, 1);
+            (void)cuda_front.genuine.cuMemSetAccess(region->address, region->size, &access, 1);
         }
     }
-    pthread_mutex_unlock(&own_memory.lock);
+    pthread_mutex_unlock(&cuda_front.migrate.memory.lock);
 }

@@ -34,15 +34,6 @@ struct region {
     struct allocation *allocations;
 };
 
-struct memory {
-    pthread_mutex_t lock; /* guards the following; the driver may be called under it */
-    struct list regions;
-    size_t granularity, bytes; /* bytes: that the program has */
-    uint64_t last_id;
-};
-
-extern struct memory own_memory;
-
 /* For memory of the home device; once. */
 CUresult memory_init(void);
 

@@ -9,16 +9,18 @@ static bool has(CUdevice device, int attribute)
 {
     int value = 0;
 
-    return genuine.cuDeviceGetAttribute(&value, attribute, device) == CUDA_SUCCESS && value;
+    return cuda_front.genuine.cuDeviceGetAttribute(&value, attribute, device) == CUDA_SUCCESS && value;
 }
 
 /* Addresses must mean the same everywhere, and what is behind them must be replaceable. */
 static bool has_calls(void)
 {
-    return genuine.cuMemAddressReserve && genuine.cuMemAddressFree && genuine.cuMemCreate &&
-           genuine.cuMemRelease && genuine.cuMemMap && genuine.cuMemUnmap && genuine.cuMemSetAccess &&
-           genuine.cuMemGetAllocationGranularity && genuine.cuMemcpyPeerAsync && genuine.cuCtxCreate_v2 &&
-           genuine.cuCtxSynchronize && genuine.cuDeviceGetCount && genuine.cuFuncGetName;
+    return cuda_front.genuine.cuMemAddressReserve && cuda_front.genuine.cuMemAddressFree &&
+           cuda_front.genuine.cuMemCreate && cuda_front.genuine.cuMemRelease && cuda_front.genuine.cuMemMap &&
+           cuda_front.genuine.cuMemUnmap && cuda_front.genuine.cuMemSetAccess &&
+           cuda_front.genuine.cuMemGetAllocationGranularity && cuda_front.genuine.cuMemcpyPeerAsync &&
+           cuda_front.genuine.cuCtxCreate_v2 && cuda_front.genuine.cuCtxSynchronize &&
+           cuda_front.genuine.cuDeviceGetCount && cuda_front.genuine.cuFuncGetName;
 }
 
 /* The same code with the same limits: a launch that one takes, the other takes. */
@@ -44,7 +46,7 @@ unsigned places_find(CUcontext home)
     struct context_record *context;
     int n = 0;
 
-    if (!has_calls() || genuine.cuDeviceGetCount(&n) != CUDA_SUCCESS)
+    if (!has_calls() || cuda_front.genuine.cuDeviceGetCount(&n) != CUDA_SUCCESS)
         return 0;
     n = n < DEVICE_MOST ? n : DEVICE_MOST;
     for (int i = 0; i < n; i++) /* in their order, which is that of the daemon then */
@@ -52,23 +54,23 @@ unsigned places_find(CUcontext home)
     context = context_find(home);
     if (!context || !is_usable(context->device))
         return 0;
-    migrate.places[HOME] = (struct gpu_place){.device = context->device, .context = context};
-    migrate.n_places = 1;
-    for (int i = 0; i < n && migrate.n_places < PLACES; i++)
+    cuda_front.migrate.places[HOME] = (struct gpu_place){.device = context->device, .context = context};
+    cuda_front.migrate.n_places = 1;
+    for (int i = 0; i < n && cuda_front.migrate.n_places < PLACES; i++)
         if (devices[i] != context->device && is_usable(devices[i]) && is_like(devices[i], context->device))
-            migrate.places[migrate.n_places++].device = devices[i];
-    return migrate.n_places;
+            cuda_front.migrate.places[cuda_front.migrate.n_places++].device = devices[i];
+    return cuda_front.migrate.n_places;
 }
 
 /* A context of its own: the program's view of the device's primary context stays as it is. */
 static CUresult make_context(struct gpu_place *place)
 {
     CUcontext handle = NULL, popped;
-    CUresult code = genuine.cuCtxCreate_v2(&handle, BLOCKING, place->device->device);
+    CUresult code = cuda_front.genuine.cuCtxCreate_v2(&handle, BLOCKING, place->device->device);
 
     if (code != CUDA_SUCCESS)
         return code;
-    (void)genuine.cuCtxPopCurrent_v2(&popped);
+    (void)cuda_front.genuine.cuCtxPopCurrent_v2(&popped);
     place->context = context_find(handle);
     return place->context ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
@@ -77,7 +79,7 @@ static CUresult make_context(struct gpu_place *place)
 static CUresult make_stream(struct gpu_place *place, int engine)
 {
     CUstream handle = NULL;
-    CUresult code = genuine.cuStreamCreate(&handle, CU_STREAM_NON_BLOCKING);
+    CUresult code = cuda_front.genuine.cuStreamCreate(&handle, CU_STREAM_NON_BLOCKING);
 
     if (code != CUDA_SUCCESS)
         return code;
