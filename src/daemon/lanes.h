@@ -57,10 +57,10 @@ void lanes_token_granted(struct server *server, struct peer *peer, unsigned gpu)
 void lanes_pump(struct server *server, struct peer *peer);
 
 /*
- * What the holder of the client's engine must be told, at its grant or later: another request of
- * the client, the end of its job, of its GPU work or of its turn with the token, or its next
- * budget waits until the engine is free. The core does not know of these waits, so no decision of the core
- * tells the holder.
+ * What the holder of the client's engine must be told, at its grant or later: until the engine is
+ * free there waits another request of the client, the end of its job, of its GPU work or of its
+ * turn with the token, or its next budget. The core does not know of these waits, so no decision
+ * of the core tells the holder.
  */
 uint64_t lanes_flags(const struct server *server, const struct peer *peer);
 

@@ -7,6 +7,7 @@
 
 #include "baton/batch.h"
 #include "client/batch/batcher.h"
+#include "wire/device_name.h"
 
 struct devices {
     struct opencl cl; /* a copy of the loader's functions: tests may replace some */
@@ -31,6 +32,9 @@ cl_mem devices_buffer(struct devices *devices, int device, size_t bytes);
 
 /* `add`: out[i] += value, over n ints. */
 cl_kernel devices_kernel(struct devices *devices, int device, const char *name);
+
+/* join_hooks::name_device of a process without a front: every name is as the batch says. */
+void devices_keep_name(uintptr_t device, char name[DEVICE_NAME_SIZE]);
 
 /* Two GPUs behind one hub, both ways, fast enough not to matter. */
 extern const char devices_fast[];

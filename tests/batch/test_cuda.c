@@ -433,12 +433,6 @@ static void record_end(const struct lease_group *group)
     (void)group;
 }
 
-static void keep_name(uintptr_t device, char name[DEVICE_NAME_SIZE])
-{
-    (void)device;
-    (void)name;
-}
-
 static bool is_recorded(int device, enum engine_kind engine)
 {
     char id[32], name[DEVICE_NAME_SIZE];
@@ -458,10 +452,8 @@ static bool is_recorded(int device, enum engine_kind engine)
  */
 START_TEST(a_batch_takes_the_engines_of_its_commands_by_pci_name)
 {
-    const struct join_hooks hooks = {.version = JOIN_VERSION,
-                                     .group_take = record_take,
-                                     .group_end = record_end,
-                                     .name_device = keep_name};
+    const struct join_hooks hooks = {
+        .group_take = record_take, .group_end = record_end, .name_device = devices_keep_name};
     struct cuda_devices devices;
     struct baton_batcher *batcher;
     struct baton_stream streams[3];

@@ -258,12 +258,6 @@ static void record_end(const struct lease_group *group)
     recorded.held--;
 }
 
-static void keep_name(uintptr_t device, char name[DEVICE_NAME_SIZE])
-{
-    (void)device;
-    (void)name;
-}
-
 static void is_engine(const struct lease_group_engine *engine, char device, enum engine_kind kind)
 {
     ck_assert_int_eq(engine->device[strlen(engine->device) - 1], device);
@@ -272,10 +266,8 @@ static void is_engine(const struct lease_group_engine *engine, char device, enum
 
 START_TEST(a_batch_takes_all_its_engines_in_one_request)
 {
-    const struct join_hooks hooks = {.version = JOIN_VERSION,
-                                     .group_take = record_take,
-                                     .group_end = record_end,
-                                     .name_device = keep_name};
+    const struct join_hooks hooks = {
+        .group_take = record_take, .group_end = record_end, .name_device = devices_keep_name};
     struct baton_stream streams[2];
     struct baton_arg args[2];
     struct data data;
