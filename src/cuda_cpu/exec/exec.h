@@ -153,9 +153,9 @@ extern const struct device_calls exec_calls;
 #define EXEC_PLAIN
 #endif
 /*
- * Before a call that does not return ASan unmarks the frames of the thread's own stack, and warns if
- * they are on another one. exec_take_stack() unmarks abandoned frames of kernels, so ASan is not told
- * which functions leave the kernel.
+ * Before a call that does not return ASan unmarks the frames of the thread's own stack, and warns
+ * if they are on another one. exec_take_stack() unmarks abandoned frames of kernels, so ASan is not
+ * told which functions leave the kernel.
  */
 #if defined(EXEC_ADDRESS_SANITIZER)
 #define EXEC_LEAVES __attribute__((no_sanitize("address")))
