@@ -259,9 +259,14 @@ bool session_follows(struct session *session)
     return follows;
 }
 
-uint32_t session_generation(const struct session *session)
+uint32_t session_generation(struct session *session)
 {
-    return session->protocol.generation;
+    uint32_t generation;
+
+    pthread_mutex_lock(&session->lock);
+    generation = session->protocol.generation;
+    pthread_mutex_unlock(&session->lock);
+    return generation;
 }
 
 static void send_now(struct session *session, const struct frame *frame)

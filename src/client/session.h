@@ -133,7 +133,7 @@ void session_name_device(struct session *session, uintptr_t device, char name[DE
 bool session_follows(struct session *session);
 
 /* The daemon's generation; 0 before the first welcome. */
-uint32_t session_generation(const struct session *session);
+uint32_t session_generation(struct session *session);
 
 /*
  * The plan in force, or defaults (slicing, priority 0) before the first welcome. A new plan waits

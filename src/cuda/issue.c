@@ -262,7 +262,7 @@ static void describe(const struct command *base, struct job_record_command *ret_
     ret_record->bytes = (int64_t)base->bytes;
     if (command->kind == COMMAND_LAUNCH) {
         name = command->u.launch.function ? command->u.launch.function->name : "";
-        (void)strncpy(ret_record->why, page_counter_names[cut_why_whole(command)] + sizeof "unsliced",
+        (void)strncpy(ret_record->why, page_why_whole((enum page_counter)cut_why_whole(command)),
                       sizeof ret_record->why - 1);
     }
     (void)strncpy(ret_record->name, name, sizeof ret_record->name - 1);

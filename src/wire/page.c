@@ -10,6 +10,14 @@ const char *const page_counter_names[PAGE_COUNTER_N] = {
 #undef COUNTER
 };
 
+const char *page_why_whole(enum page_counter counter)
+{
+    static const char kind[] = "unsliced:";
+    const char *name = page_counter_names[counter];
+
+    return strncmp(name, kind, sizeof kind - 1) == 0 ? name + sizeof kind - 1 : "";
+}
+
 _Static_assert(sizeof(struct page_run) == 40, "the layout is shared between programs");
 _Static_assert(offsetof(struct page, leases) == 64, "the layout is shared between programs");
 _Static_assert(sizeof(pthread_mutex_t) <= 48, "the mutex lies before the leases");

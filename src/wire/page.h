@@ -100,6 +100,9 @@ _Static_assert(PAGE_COUNTER_N <= PAGE_COUNTERS, "more counters than the page has
 /* The names of wire/counters.def, in order. */
 extern const char *const page_counter_names[PAGE_COUNTER_N];
 
+/* The reason that a counter of launches in one piece stands for; "" for every other counter. */
+const char *page_why_whole(enum page_counter counter);
+
 /*
  * The low half of a word, which a futex can wait on (little-endian machines only, as all of
  * Debian's with OpenCL).

@@ -271,9 +271,14 @@ static void op_copy_within(int lane)
     memcpy(world.model[to], world.model[from], sizeof world.model[0]);
 }
 
+static int mixed(int before, int value)
+{
+    return (int)((unsigned)before * 31 + (unsigned)value); /* modulo 2^32 */
+}
+
 static void advance_host(void *user)
 {
-    world.host = world.host * 31 + (int)(intptr_t)user;
+    world.host = mixed(world.host, (int)(intptr_t)user);
 }
 
 static void advance_told(CUstream stream, CUresult status, void *user)
@@ -292,7 +297,7 @@ static void op_host(int lane)
         MUST(cuLaunchHostFunc(world.lanes[lane], advance_host, (void *)(intptr_t)value));
     else
         MUST(cuStreamAddCallback(world.lanes[lane], advance_told, (void *)(intptr_t)value, 0));
-    world.model[HOST][0] = world.model[HOST][0] * 31 + value;
+    world.model[HOST][0] = mixed(world.model[HOST][0], value);
 }
 
 /* Captured in a stream of its own, launched in the lane. */

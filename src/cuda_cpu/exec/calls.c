@@ -25,7 +25,7 @@ static void bad_access(struct device_thread *t, uint64_t address, uint64_t size,
     exec_leave_library(t);
 }
 
-__attribute__((noreturn)) static void fault(struct device_thread *t, uint32_t kind, uint32_t line)
+EXEC_DOES_NOT_RETURN static void fault(struct device_thread *t, uint32_t kind, uint32_t line)
 {
     exec_enter_library(t);
     if (kind == DEVICE_TRAP)

@@ -123,51 +123,6 @@ struct worker {
 
 extern const struct device_calls exec_calls;
 
-/* thread_schedule.c */
-void exec_run_fibres(struct worker *worker); /* to the end, or to a fault */
-void exec_wait(struct worker *worker, struct fibre *fibre, enum fibre_state state);
-void exec_ready(struct worker *worker, struct fibre *fibre);
-void exec_finish_thread(struct worker *worker, struct fibre *fibre);
-uint32_t exec_barrier(struct device_thread *t, uint32_t kind, uint32_t id, uint32_t count,
-                      uint32_t predicate);
-void exec_yield(struct device_thread *t);
-void exec_exit(struct device_thread *t) __attribute__((noreturn));
-
-/* warp.c */
-void exec_collective(struct device_thread *t, struct device_collective *c);
-/* After a lane has ended or begun to wait: operations that are now complete. */
-void exec_settle_warp(struct worker *worker, struct exec_block *block, uint32_t warp);
-void exec_settle_active(struct worker *worker, struct exec_block *block, uint32_t warp);
-
-/* stacks.c */
-int exec_take_stack(struct worker *worker); /* index, or -1 */
-void exec_give_stack(struct worker *worker, int32_t stack);
-int exec_size_stacks(struct worker *worker, uint64_t bytes);
-void exec_free_stacks(struct worker *worker);
-
-/* fault.c */
-void exec_guard(struct worker *worker);   /* the launch's faults are the launch's from here... */
-void exec_unguard(struct worker *worker); /* ...to here */
-/* Ends the launch with this status from within a kernel. */
-void exec_fail(struct device_thread *t, enum cpu_status status, uint64_t address, uint32_t line,
-               const char *format, ...) __attribute__((noreturn, format(printf, 5, 6)));
-void exec_enter_library(struct device_thread *t);
-void exec_leave_library(struct device_thread *t);
-
-/* device_print.c, texture.c, heap.c */
-uint32_t exec_print(struct device_thread *t, uint64_t format, uint64_t arguments);
-void exec_assertion(struct device_thread *t, uint64_t message, uint64_t file, uint32_t line,
-                    uint64_t function) __attribute__((noreturn));
-void exec_texture(struct device_thread *t, struct device_texture_call *call);
-void exec_surface(struct device_thread *t, struct device_surface_call *call);
-uint32_t exec_query(struct device_thread *t, uint64_t object, uint32_t what, uint32_t is_surface,
-                    uint32_t line);
-
-static inline struct worker *exec_worker(struct device_thread *t)
-{
-    return t->worker;
-}
-
 /*
  * Generated code runs on stacks that sanitizers know nothing of. gcc and clang have different words
  * for what is switched on.
@@ -186,10 +141,73 @@ static inline struct worker *exec_worker(struct device_thread *t)
 #if defined(__SANITIZE_ADDRESS__)
 #define EXEC_ADDRESS_SANITIZER 1
 #endif
-#if defined(EXEC_THREAD_SANITIZER)
+/*
+ * A function that switches stacks returns elsewhere than it was called. Clang's no_sanitize_thread
+ * still counts calls and returns, and TSan's room for those that have not returned is limited.
+ */
+#if defined(EXEC_THREAD_SANITIZER) && defined(__clang__)
+#define EXEC_PLAIN __attribute__((disable_sanitizer_instrumentation))
+#elif defined(EXEC_THREAD_SANITIZER)
 #define EXEC_PLAIN __attribute__((no_sanitize_thread))
 #else
 #define EXEC_PLAIN
 #endif
+/*
+ * Before a call that does not return ASan unmarks the frames of the thread's own stack, and warns
+ * if they are on another one. exec_take_stack() unmarks abandoned frames of kernels, so ASan is not
+ * told which functions leave the kernel.
+ */
+#if defined(EXEC_ADDRESS_SANITIZER)
+#define EXEC_LEAVES __attribute__((no_sanitize("address")))
+#define EXEC_DOES_NOT_RETURN
+#else
+#define EXEC_LEAVES
+#define EXEC_DOES_NOT_RETURN __attribute__((noreturn))
+#endif
+
+/* thread_schedule.c */
+void exec_run_fibres(struct worker *worker); /* to the end, or to a fault */
+void exec_wait(struct worker *worker, struct fibre *fibre, enum fibre_state state);
+void exec_ready(struct worker *worker, struct fibre *fibre);
+void exec_finish_thread(struct worker *worker, struct fibre *fibre);
+uint32_t exec_barrier(struct device_thread *t, uint32_t kind, uint32_t id, uint32_t count,
+                      uint32_t predicate);
+void exec_yield(struct device_thread *t);
+void exec_exit(struct device_thread *t) EXEC_DOES_NOT_RETURN;
+
+/* warp.c */
+void exec_collective(struct device_thread *t, struct device_collective *c);
+/* After a lane has ended or begun to wait: operations that are now complete. */
+void exec_settle_warp(struct worker *worker, struct exec_block *block, uint32_t warp);
+void exec_settle_active(struct worker *worker, struct exec_block *block, uint32_t warp);
+
+/* stacks.c */
+int exec_take_stack(struct worker *worker); /* index, or -1 */
+void exec_give_stack(struct worker *worker, int32_t stack);
+int exec_size_stacks(struct worker *worker, uint64_t bytes);
+void exec_free_stacks(struct worker *worker);
+
+/* fault.c */
+void exec_guard(struct worker *worker);   /* the launch's faults are the launch's from here... */
+void exec_unguard(struct worker *worker); /* ...to here */
+/* Ends the launch with this status from within a kernel. */
+void exec_fail(struct device_thread *t, enum cpu_status status, uint64_t address, uint32_t line,
+               const char *format, ...) EXEC_DOES_NOT_RETURN __attribute__((format(printf, 5, 6)));
+void exec_enter_library(struct device_thread *t);
+void exec_leave_library(struct device_thread *t);
+
+/* device_print.c, texture.c, heap.c */
+uint32_t exec_print(struct device_thread *t, uint64_t format, uint64_t arguments);
+void exec_assertion(struct device_thread *t, uint64_t message, uint64_t file, uint32_t line,
+                    uint64_t function) EXEC_DOES_NOT_RETURN;
+void exec_texture(struct device_thread *t, struct device_texture_call *call);
+void exec_surface(struct device_thread *t, struct device_surface_call *call);
+uint32_t exec_query(struct device_thread *t, uint64_t object, uint32_t what, uint32_t is_surface,
+                    uint32_t line);
+
+static inline struct worker *exec_worker(struct device_thread *t)
+{
+    return t->worker;
+}
 
 #endif

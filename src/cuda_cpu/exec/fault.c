@@ -38,8 +38,8 @@ static const struct device_thread *thread_of(const struct worker *worker)
     return worker->current ? &worker->current->t : &worker->plain;
 }
 
-EXEC_PLAIN static void leave_kernel(struct worker *worker) __attribute__((noreturn));
-EXEC_PLAIN static void leave_kernel(struct worker *worker)
+EXEC_LEAVES EXEC_PLAIN static void leave_kernel(struct worker *worker) EXEC_DOES_NOT_RETURN;
+EXEC_LEAVES EXEC_PLAIN static void leave_kernel(struct worker *worker)
 {
     void *unused;
 
@@ -129,7 +129,7 @@ static bool return_elsewhere(struct worker *worker, ucontext_t *context)
 #endif
 }
 
-static void handle(int number, siginfo_t *info, void *context)
+EXEC_LEAVES static void handle(int number, siginfo_t *info, void *context)
 {
     struct worker *worker = running;
     int saved = errno;
@@ -205,7 +205,7 @@ void exec_enter_library(struct device_thread *t)
     exec_worker(t)->in_library = 1;
 }
 
-EXEC_PLAIN void exec_leave_library(struct device_thread *t)
+EXEC_LEAVES EXEC_PLAIN void exec_leave_library(struct device_thread *t)
 {
     struct worker *worker = exec_worker(t);
 
@@ -219,8 +219,8 @@ EXEC_PLAIN void exec_leave_library(struct device_thread *t)
     }
 }
 
-EXEC_PLAIN void exec_fail(struct device_thread *t, enum cpu_status status, uint64_t address, uint32_t line,
-                          const char *format, ...)
+EXEC_LEAVES EXEC_PLAIN void exec_fail(struct device_thread *t, enum cpu_status status, uint64_t address,
+                                      uint32_t line, const char *format, ...)
 {
     struct worker *worker = exec_worker(t);
     va_list list;
