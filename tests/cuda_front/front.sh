@@ -253,8 +253,8 @@ no_process_left() {
 # The dynamic loader takes a space for the end of a path.
 from_a_folder_with_a_space() {
     mkdir -p "$scratch/a folder/cuda-cpu"
-    cp "$build"/baton "$build"/libbaton-{cuda,layer}.so "$scratch/a folder"
-    cp "$device"/lib*.so.* "$scratch/a folder/cuda-cpu"
+    cp "$build"/baton "$build"/baton-cut "$build"/libbaton-{cuda,layer}.so "$scratch/a folder"
+    cp "$device"/libcuda.so.1 "$device"/libcudart.so.13 "$scratch/a folder/cuda-cpu"
     "$scratch/a folder/baton" run --device cpu --require-daemon --slice 1 --stats "$scratch/stats" -- \
         "$corners" "$kernels" work >"$scratch/out" 2>&1
     verdict $? "Baton in a folder with a space: $(tail -n 1 "$scratch/out")"
