@@ -96,7 +96,7 @@ bool run_cuda_can_preload(const char *path)
     return !strchr(path, ':') && !(strchr(path, ' ') && strchr(path, ';'));
 }
 
-/* Preloads the front by its name: the loader then looks for it in the folders of LD_LIBRARY_PATH. */
+/* Preloads the front by its name: the loader looks for it in the folders of LD_LIBRARY_PATH. */
 static int put_by_name(const char *front)
 {
     char folder[PATH_MAX];

@@ -25,9 +25,9 @@ int run_cuda_prepare(const struct cli_args *args);
 int run_cuda_cpu_driver(char ret_path[PATH_MAX]);
 
 /*
- * Can the library be preloaded? The dynamic loader separates the entries of LD_PRELOAD by spaces and
- * colons, those of LD_LIBRARY_PATH by colons and semicolons. A library in a folder with a space is
- * preloaded by its name, with the folder first in LD_LIBRARY_PATH.
+ * Can the library be preloaded? The dynamic loader separates the entries of LD_PRELOAD by spaces
+ * and colons, those of LD_LIBRARY_PATH by colons and semicolons. A library in a folder with a space
+ * is preloaded by its name, with the folder first in LD_LIBRARY_PATH.
  */
 bool run_cuda_can_preload(const char *path);
 

@@ -153,8 +153,8 @@ failures() {
     verdict $? "moves failed, and the programs went on at home ($met)"
 }
 
-# Two tasks whose bounds rest on the lock's choice among two GPUs. Kernels, copies and periods are so
-# long that no load makes a request longer than its plan (rule `requests`).
+# Two tasks whose bounds rest on the lock's choice among two GPUs. Kernels, copies and periods are
+# so long that no load makes a request longer than its plan (rule `requests`).
 plan_tasks() {
     cat >"$scratch/tasks.yaml" <<'END'
 platform: {cpus: 2, gpus: 2, gpu_cluster: 2, tokens_per_gpu: 1, migration: p2p,
