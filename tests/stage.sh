@@ -14,7 +14,11 @@ finish() {
 }
 trap finish EXIT
 export BATON_SOCKET=$scratch/socket HOME=$scratch XDG_RUNTIME_DIR=$scratch
-export BATON_CACHE_DIR=$scratch/cache BATON_TRANSLATE=$build/baton-translate POCL_CACHE_DIR=$scratch/pocl
+export BATON_CACHE_DIR=$scratch/cache BATON_TRANSLATE=$build/baton-translate
+# What PoCL compiles stays with the build: most of the time of these tests is its compiler. PoCL
+# knows a kernel by its source, its options and PoCL's own version.
+POCL_CACHE_DIR=${POCL_CACHE_DIR:-$build/tests/pocl-cache/$(basename "$(cd "$(dirname "$0")" && pwd)")}
+export POCL_CACHE_DIR
 mkdir -p "$BATON_CACHE_DIR" "$POCL_CACHE_DIR"
 passed=0
 failed=0
@@ -47,7 +51,8 @@ start_clock() {
         sleep 0.05
     done
     export VIRTUAL_CLOCK=$scratch/clock
-    on_clock=(env "LD_PRELOAD=$build/tests/virtual_clock/libvirtual-clock.so")
+    ln -s "$build/tests/virtual_clock/libvirtual-clock.so" "$scratch" # LD_PRELOAD ends paths at spaces
+    on_clock=(env "LD_PRELOAD=$scratch/libvirtual-clock.so")
 }
 on_clock=()
 

@@ -73,9 +73,9 @@ static void check_front(struct doctor_report *report)
         return;
     }
     if (!run_cuda_can_preload(path)) {
-        (void)snprintf(detail, sizeof detail, "LD_PRELOAD cannot name %s: a space or colon is in it", path);
+        (void)snprintf(detail, sizeof detail, "LD_PRELOAD cannot name %s: a colon is in it", path);
         doctor_find(report, DOCTOR_LIMITED, "CUDA front", detail,
-                    "move Baton to a folder without them: CUDA programs cannot be scheduled from there");
+                    "move Baton to a folder without one: CUDA programs cannot be scheduled from there");
         return;
     }
     probe = probe_library(path);

@@ -93,21 +93,31 @@ static int choose_driver(const struct cli_args *args, bool *ret_there)
 
 bool run_cuda_can_preload(const char *path)
 {
-    return !strpbrk(path, " :");
+    return !strchr(path, ':') && !(strchr(path, ' ') && strchr(path, ';'));
+}
+
+/* Preloads the front by its name: the loader looks for it in the folders of LD_LIBRARY_PATH. */
+static int put_by_name(const char *front)
+{
+    char folder[PATH_MAX];
+    int n = snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(front, '/') - front), front);
+    int result = (size_t)n < sizeof folder ? put_first("LD_LIBRARY_PATH", folder) : -ENAMETOOLONG;
+
+    return result ? result : put_first("LD_PRELOAD", RUN_CUDA_FRONT);
 }
 
 static int put_front(const struct cli_args *args, const char *front)
 {
     const char *others = getenv("LD_PRELOAD");
+    bool by_name = strchr(front, ' ') != NULL;
     int result;
 
     if (!run_cuda_can_preload(front))
         return cli_fail_environment(
-            args, 0, "%s: CUDA programs cannot be scheduled from a folder with a space or colon in its path",
-            front);
-    if (others && strstr(others, front))
+            args, 0, "%s: CUDA programs cannot be scheduled from a folder with a colon in its path", front);
+    if (others && strstr(others, by_name ? RUN_CUDA_FRONT : front))
         return 0; /* started by a program that itself runs under Baton */
-    result = put_first("LD_PRELOAD", front);
+    result = by_name ? put_by_name(front) : put_first("LD_PRELOAD", front);
     return result ? cli_fail_environment(args, result, "environment") : 0;
 }
 

@@ -24,7 +24,11 @@ int run_cuda_prepare(const struct cli_args *args);
 /* The path of the CPU device's driver. 0 or -errno. */
 int run_cuda_cpu_driver(char ret_path[PATH_MAX]);
 
-/* Can LD_PRELOAD name it? The dynamic loader separates its entries by spaces and colons. */
+/*
+ * Can the library be preloaded? The dynamic loader separates the entries of LD_PRELOAD by spaces
+ * and colons, those of LD_LIBRARY_PATH by colons and semicolons. A library in a folder with a space
+ * is preloaded by its name, with the folder first in LD_LIBRARY_PATH.
+ */
 bool run_cuda_can_preload(const char *path);
 
 #endif

@@ -48,7 +48,7 @@ static void copy_entries(const char *from, char *to)
     to += strlen(to);
     for (size_t n; *from; from += n + (from[n] != 0)) {
         n = strcspn(from, separators);
-        if (memmem(from, n, "/libbaton-cuda.so", sizeof "/libbaton-cuda.so" - 1))
+        if (memmem(from, n, "libbaton-cuda.so", sizeof "libbaton-cuda.so" - 1))
             continue;
         memcpy(to, from, n);
         to[n] = from[n] ? ':' : 0;

@@ -251,6 +251,18 @@ no_process_left() {
     verdict $? "no process is left behind:$left"
 }
 
+# The dynamic loader takes a space for the end of a path.
+from_a_folder_with_a_space() {
+    mkdir -p "$scratch/a folder/cuda-cpu"
+    cp "$build"/baton "$build"/baton-cut "$build"/libbaton-{cuda,layer}.so "$scratch/a folder"
+    cp "$device"/libcuda.so.1 "$device"/libcudart.so.13 "$scratch/a folder/cuda-cpu"
+    "$scratch/a folder/baton" run --device cpu --require-daemon --slice 1 --stats "$scratch/stats" -- \
+        "$corners" "$kernels" work >"$scratch/out" 2>&1
+    verdict $? "Baton in a folder with a space: $(tail -n 1 "$scratch/out")"
+    [ "$(number pieces)" -gt "$(number kernel_launches)" ]
+    verdict $? "kernels run in pieces there: $(head -c 200 "$scratch/stats")"
+}
+
 all_corners() {
     local victim each
     local ends=(7 exit 0 fork 0 reset 0 garbage 0 graph 0 quit 0 busy 0 joined 3 at-once 137 killed 0 exec 0 \
@@ -296,6 +308,7 @@ all_corners() {
     wait "$victim"
     verdict $? "a daemon restarts under a program: $(tail -n 1 "$scratch/out")"
     stop_hog
+    from_a_folder_with_a_space
     # No driver at all.
     if ! ldconfig -p | grep -q libcuda.so.1; then
         ! "$build/baton" run -- "$conformance" "$kernels" >"$scratch/out" 2>&1 &&

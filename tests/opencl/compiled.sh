@@ -4,6 +4,7 @@
 # N failed`.
 # shellcheck source=tests/stage.sh
 . "$(dirname "$0")/../stage.sh"
+export POCL_CACHE_DIR=$scratch/pocl
 start_daemon
 under_layer() { # NAME VARIABLE=VALUE...
     local name=$1

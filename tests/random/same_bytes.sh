@@ -18,9 +18,13 @@ finish() {
     rm -rf "$scratch"
 }
 trap finish EXIT
-export POCL_CACHE_DIR=$scratch/pocl BATON_CACHE_DIR=$scratch/cache HOME=$scratch XDG_RUNTIME_DIR=$scratch
+export BATON_CACHE_DIR=$scratch/cache HOME=$scratch XDG_RUNTIME_DIR=$scratch
 export BATON_TRANSLATE=$build/baton-translate BATON_SOCKET=/nonexistent/baton.sock
 soak=${BATON_SOAK:-}
+# The few programs of `make test` stay compiled for the next run.
+[ -z "$soak" ] || POCL_CACHE_DIR=$scratch/pocl
+export POCL_CACHE_DIR=${POCL_CACHE_DIR:-$build/tests/pocl-cache/random}
+mkdir -p "$POCL_CACHE_DIR"
 seeds=${BATON_SEEDS:-$([ -n "$soak" ] && echo 200 || echo 3)}
 repeats=$([ -n "$soak" ] && echo 100 || echo 4)
 limit=$([ -n "$soak" ] && echo 3000 || echo 900) # seconds for one way

@@ -70,7 +70,8 @@ START_TEST(a_translator_preloads_what_the_program_does_but_the_front)
     (void)fputs(script, file);
     (void)fclose(file);
     ck_assert_int_eq(chmod(path, 0700), 0);
-    ck_assert_int_eq(setenv("LD_PRELOAD", "/none/first.so:/none/libbaton-cuda.so /none/last.so", 1), 0);
+    ck_assert_int_eq(
+        setenv("LD_PRELOAD", "libbaton-cuda.so:/none/first.so:/none/libbaton-cuda.so /none/last.so", 1), 0);
     ck_assert_int_eq(
         child_ask(path, (const uint8_t *)"question", 8, 600 * NSEC_PER_SEC, 1 << 20, &answer, &n, &status),
         0);
