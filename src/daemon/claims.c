@@ -6,6 +6,7 @@
 
 #include "base/fingerprint.h"
 #include "daemon/cpus.h"
+#include "daemon/regain.h"
 
 /* ---- the list ---- */
 
@@ -392,6 +393,7 @@ void claims_check(struct server *server)
     struct claims *claims = &server->claims;
 
     claims->n = 0;
+    claims->looked = true;
     if (concerned(server))
         look(server);
     if (server->has_plan) {
@@ -421,6 +423,7 @@ void server_look(struct server *server, baton_nsec now_at)
 {
     server->now_at = now_at;
     claims_refresh(server);
+    regain_follow_all(server);
 }
 
 void claims_tick(struct server *server)
