@@ -6,15 +6,15 @@
  * An instant t is idle for a set of tasks if, for each of their clients,
  * - no job is pending, no engine is held or waited for, and under tokens no token either;
  * - the client has begun a job, and the last one was released less than the task's period before t.
- * The second condition excludes jobs that are released but not yet begun, because releases of a task
- * are at least a period apart.
+ * The second condition excludes jobs that are released but not yet begun, because releases of a
+ * task are at least a period apart.
  *
  * Claim: after an instant at which all rules hold and that is idle for all tasks, the bounds hold.
  * From t on, the system is one that starts at t: no work, engines and tokens free, budgets whole,
  * every release at or after t, and releases of a task a period apart. Both analyses bound every job
  * of such a system. []
  *
- * Under fixed priorities without tokens (`holistic`), t need only be idle for the task and for those
+ * Under fixed priorities without tokens (`holistic`), t need only be idle for the task and those
  * above it. The bounds of these tasks depend on a less urgent task only through the longest piece
  * that it may have started, however many of its jobs are pending and however late they are. So a
  * task without a deadline, which is below all others, need never be idle there.

@@ -46,7 +46,7 @@ static enum page_tone judge(const json_t *entry, const char *key)
                                   strcmp(key, "observed_ms") == 0)) {
         if (json_is_number(deadline) && json_number_value(value) > json_number_value(deadline))
             return PAGE_BAD;
-        /* batond counts the jobs whose bound was claimed; the worst job may have run at another time */
+        /* batond counts the jobs whose bound was claimed; the worst job may be another one */
         if (broken ? json_number_value(broken) > 0
                    : claimed && json_is_number(bound) && json_number_value(value) > json_number_value(bound))
             return PAGE_BAD;

@@ -1,8 +1,8 @@
 /*
- * Does the virtual clock stand while a program is stopped? A child sleeps in steps of a millisecond,
- * so that the clock has somewhere to go. This program stops itself in the middle of a computation; a
- * process without the virtual clock lets it go on after a while. Prints by how much the clock has
- * moved meanwhile, and ends with 1 if that is more than the looks at it take.
+ * Does the virtual clock stand while a program is stopped? A child sleeps in steps of a
+ * millisecond, so that the clock has somewhere to go. This program stops itself in the middle of a
+ * computation, and test_stopped lets it go on after a while. Prints by how much the clock has moved
+ * meanwhile, and ends with 1 if that is more than the looks at it take.
  */
 #include <signal.h>
 #include <stdint.h>
