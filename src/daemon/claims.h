@@ -71,7 +71,7 @@ void claims_computes(struct server *server, struct peer *peer, unsigned device);
  */
 struct core_set claims_program_cores(const struct server *server);
 
-/* Are this device's "GPUs" cores of this machine (PoCL)? */
+/* Is the device a core of this machine (PoCL, the CPU device of CUDA)? */
 bool claims_is_this_cpu(const char *device);
 
 #endif
