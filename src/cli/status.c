@@ -107,6 +107,8 @@ static json_t *task_json(const struct frame_about_task *about)
     (void)json_object_set_new(task, "jobs", json_integer((json_int_t)about->jobs));
     (void)json_object_set_new(task, "misses", json_integer((json_int_t)about->misses));
     (void)json_object_set_new(task, "bound_exceeded", json_integer((json_int_t)about->exceeded));
+    (void)json_object_set_new(task, "claimed_bound_exceeded",
+                              json_integer((json_int_t)(about->exceeded - about->unclaimed)));
     return task;
 }
 
@@ -198,6 +200,9 @@ static void print_task(const struct frame_about_task *about)
         task_rule_words(about->rule, about->who, why, sizeof why);
         printf("       bound not claimed; %s\n", why);
     }
+    if (about->exceeded > about->unclaimed)
+        printf("       %llu of the jobs beyond the bound ran while it was claimed\n",
+               (unsigned long long)(about->exceeded - about->unclaimed));
 }
 
 /* ---- asking ---- */

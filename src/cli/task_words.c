@@ -61,10 +61,10 @@ void task_difference_words(const struct frame_about_difference *about, char *ret
 
 const char *task_rule_name(uint32_t rule)
 {
-    static const char *const names[RULES] = {"met",       "no-bound", "basis",    "realtime", "partition",
-                                             "outsider",  "ceiling",  "twice",    "whole",    "changing",
-                                             "stale",     "period",   "affinity", "order",    "own",
-                                             "placement", "jobs",     "overrun",  "requests"};
+    static const char *const names[RULES] = {
+        "met",   "no-bound",  "basis",    "realtime", "partition", "outsider", "ceiling",
+        "twice", "whole",     "changing", "stale",    "period",    "affinity", "order",
+        "own",   "placement", "jobs",     "overrun",  "requests",  "draining", "idle"};
 
     return rule < RULES ? names[rule] : "?";
 }
@@ -100,6 +100,9 @@ static const struct {
     [RULE_OVERRUN] = {"model not met: client ", " used more engine time than the plan gives a job (R8)"},
     [RULE_REQUESTS] = {"model not met: client ",
                        " made more or longer engine requests than the plan counts for a job (R8)"},
+    [RULE_DRAINING] = {"model not met: client ", " has gone, and its work still holds an engine (R8)"},
+    [RULE_IDLE] = {"the model is met again; waiting for an idle instant, since jobs from before may be late",
+                   NULL},
 };
 
 void task_rule_words(uint32_t rule, uint32_t who, char *ret_text, size_t size)

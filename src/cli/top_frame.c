@@ -322,7 +322,7 @@ static void put_program(struct screen *screen, const struct top_row *row)
 {
     const struct frame_about_client *client = row->client;
     uint64_t deadline = client->deadline ? client->deadline : client->period;
-    bool over = row->task && row->task->rule == RULE_MET && row->task->exceeded;
+    bool over = row->task && row->task->exceeded > row->task->unclaimed; /* a claimed bound */
     const char *state = client->state == CLIENT_DRAINING ? "D"
                         : client->holding                ? "R"
                         : client->waiting                ? "W"

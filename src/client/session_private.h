@@ -75,6 +75,7 @@ struct session {
     _Atomic bool gpu_done; /* the running job has reported that it is done with the GPU */
     bool explicit_jobs;
     _Atomic uint32_t job_number;
+    uint64_t job_mark; /* jobs_lock: as in struct page */
     struct session_notice {
         struct frame_notice said;
         _Atomic uint64_t launches;
@@ -99,6 +100,9 @@ void session_print_notices(struct session *session, FILE *out);
  * `stop`. 0 or -EAGAIN.
  */
 int session_start_thread(struct session *session);
+
+/* Writes the state of the job into the page, such as a new one. Takes jobs_lock. */
+void session_publish_job(struct session *session);
 
 /* Sends what is queued; lock held. Never blocks. */
 void session_flush(struct session *session);

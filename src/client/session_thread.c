@@ -31,6 +31,8 @@ static void try_to_connect(struct session *session)
     pthread_mutex_lock(&session->lock);
     session_take_socket(session, fd);
     session->dialled_at = clock_now();
+    if (atomic_load(&session->job_number) > 0)
+        session->protocol.hello.flags |= HELLO_BEGAN;
     protocol_connected(&session->protocol);
     session_flush(session);
     pthread_mutex_unlock(&session->lock);
@@ -158,6 +160,7 @@ static void introduce(struct session *session)
     atomic_store(&session->view.online, true);
     pthread_cond_broadcast(&session->welcomed);
     pthread_mutex_unlock(&session->lock);
+    session_publish_job(session);
     session_publish(session);
 }
 

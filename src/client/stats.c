@@ -25,6 +25,24 @@ void session_publish(struct session *session)
         atomic_store_explicit(&page->counters[i], session_counter(session, i), memory_order_relaxed);
 }
 
+/* Under jobs_lock. */
+static void publish_job(struct session *session)
+{
+    struct page *page = atomic_load(&session->protocol.page);
+
+    if (!page)
+        return;
+    atomic_store_explicit(&page->released_at, session->jobs.release_at, memory_order_relaxed);
+    atomic_store_explicit(&page->job_mark, session->job_mark, memory_order_release);
+}
+
+void session_publish_job(struct session *session)
+{
+    pthread_mutex_lock(&session->jobs_lock);
+    publish_job(session);
+    pthread_mutex_unlock(&session->jobs_lock);
+}
+
 static void store_jobs(struct session *session, const struct jobs *jobs)
 {
     const struct {
@@ -119,6 +137,8 @@ static int begin_job(struct session *session, bool explicit_job, const baton_nse
     if (begun) {
         deadline_at = jobs_deadline_at(&session->jobs);
         (void)atomic_fetch_add(&session->job_number, 1);
+        session->job_mark += session->job_mark % 2 ? 2 : 1;
+        publish_job(session);
     }
     pthread_mutex_unlock(&session->jobs_lock);
     if (!begun)
@@ -237,6 +257,8 @@ void session_job_end(struct session *session, bool explicit_job, baton_nsec at)
             publish_times(session, &session->jobs);
         store_jobs(session, &session->jobs);
         session_plan_border(session);
+        session->job_mark += session->job_mark % 2;
+        publish_job(session);
         ended = true;
     }
     pthread_mutex_unlock(&session->jobs_lock);

@@ -7,6 +7,7 @@
 
 #include "daemon/peer.h"
 #include "daemon/planning.h"
+#include "daemon/regain.h"
 
 /* ---- the table ---- */
 
@@ -302,6 +303,7 @@ void server_planned(struct server *server, const struct planning *planning, bato
         break;
     }
     admission_pump(server);
+    regain_follow(server);
 }
 
 /* ---- clients come and go ---- */
@@ -419,5 +421,6 @@ int server_set_tasks(struct server *server, struct task_set *set, const char *pa
             ask_about(server, entry);
     }
     admission_pump(server);
+    regain_follow(server);
     return 0;
 }

@@ -47,7 +47,11 @@ struct task_entry {
     /* Observed of clients that have left. */
     baton_nsec response_max;
     uint64_t jobs, misses;
-    uint64_t exceeded; /* of all */
+    /* of all clients: jobs beyond the bound; those of them that no claim covers */
+    uint64_t exceeded, unclaimed;
+    const struct plan_task *planned; /* its entry in the plan in force, or NULL */
+    bool claimed;                    /* daemon/regain.h */
+    baton_nsec claimed_from;         /* for jobs released then or later; NSEC_MAX: in this event */
 };
 
 struct admission {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "daemon/observe.h"
+#include "daemon/regain.h"
 #include "version.h"
 
 static void text(char *ret_text, size_t size, const char *from)
@@ -198,6 +199,7 @@ static bool about_task(struct server *server, uint32_t index, struct frame *fram
     if (index >= server->admission.n)
         return false;
     claims_refresh(server);
+    regain_follow_all(server);
     task = server->has_plan ? plan_find(&server->plan, entry->name) : NULL;
     seen = observe_task(server, entry);
     frame->type = FRAME_ABOUT_TASK;
@@ -222,6 +224,7 @@ static bool about_task(struct server *server, uint32_t index, struct frame *fram
     about->jobs = seen.jobs;
     about->misses = seen.misses;
     about->exceeded = entry->exceeded;
+    about->unclaimed = entry->unclaimed < UINT32_MAX ? (uint32_t)entry->unclaimed : UINT32_MAX;
     about->cause_response = (uint64_t)entry->decision.response;
     about->cause_limit = (uint64_t)entry->decision.limit;
     about->cost = (uint64_t)entry->decision.cost;

@@ -6,6 +6,8 @@
 
 #include "base/fingerprint.h"
 #include "daemon/cpus.h"
+#include "daemon/regain.h"
+#include "wire/device_name.h"
 
 /* ---- the list ---- */
 
@@ -55,9 +57,14 @@ static void compare(struct server *server, const char *field, const char *in_pla
 
 /* ---- what this daemon enforces ---- */
 
-bool claims_is_this_cpu(const char *device)
+static bool is_pocl(const char *device)
 {
     return strncmp(device, "portable-computing-language", 27) == 0 || strncmp(device, "pocl", 4) == 0;
+}
+
+bool claims_is_this_cpu(const char *device)
+{
+    return is_pocl(device) || strncmp(device, DEVICE_NAME_CORES, sizeof DEVICE_NAME_CORES - 1) == 0;
 }
 
 struct core_set claims_program_cores(const struct server *server)
@@ -233,13 +240,12 @@ static void compare_task(struct server *server, const struct plan_task *task)
         task_differs(server, task, "period_ms", "not said", "jobs that may come at any rate");
 }
 
-/* The devices that are this machine's CPU. */
-static uint64_t cpu_devices(const struct server *server)
+static uint64_t pocl_devices(const struct server *server)
 {
     uint64_t set = 0;
 
     for (unsigned i = 0; i < server->n_devices; i++)
-        set |= (uint64_t)claims_is_this_cpu(server->devices[i].name) << i;
+        set |= (uint64_t)is_pocl(server->devices[i].name) << i;
     return set;
 }
 
@@ -254,7 +260,7 @@ static const struct peer *peer_of(const struct server *server, const struct plan
         const struct peer *peer = server->peers[i];
 
         if (peer && peer->task && !peer->reserves && !strcmp(peer->task->name, task->name) &&
-            has_several(peer->computed_on & cpu_devices(server)))
+            has_several(peer->computed_on & pocl_devices(server)))
             return peer;
     }
     return NULL;
@@ -265,7 +271,7 @@ static void compare_widening(struct server *server, const struct plan_task *task
 {
     uint64_t may = task->placement.kind == PLACEMENT_FIXED ? task->placement.gpus : UINT64_MAX;
 
-    if ((task->gpus > 1 && has_several(may & cpu_devices(server))) || peer_of(server, task))
+    if ((task->gpus > 1 && has_several(may & pocl_devices(server))) || peer_of(server, task))
         task_differs(server, task, "gpus", "a piece waits for pieces of its own device only",
                      "PoCL: a wider piece also waits for the task's pieces on other devices");
 }
@@ -392,6 +398,7 @@ void claims_check(struct server *server)
     struct claims *claims = &server->claims;
 
     claims->n = 0;
+    claims->looked = true;
     if (concerned(server))
         look(server);
     if (server->has_plan) {
@@ -421,6 +428,7 @@ void server_look(struct server *server, baton_nsec now_at)
 {
     server->now_at = now_at;
     claims_refresh(server);
+    regain_follow_all(server);
 }
 
 void claims_tick(struct server *server)

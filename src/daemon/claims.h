@@ -36,6 +36,11 @@ struct claims {
     baton_nsec looked_at; /* when the machine was last read; 0: never */
     baton_nsec next_at;   /* when the next comparison is due; NSEC_MAX: no plan, no partition */
     uint64_t reported;    /* fingerprint of the differences in the last report; 0: none */
+    /* Claims that are lost until an idle instant (daemon/regain.h). */
+    bool looked;            /* the comparison was repeated since the rules were last checked */
+    bool lost, none;        /* some tasks, all tasks of the plan have no claim */
+    bool unconfirmed;       /* claims have returned since the clock was last read ... */
+    baton_nsec regained_at; /* ... and it showed this */
 };
 
 struct server;
@@ -66,7 +71,7 @@ void claims_computes(struct server *server, struct peer *peer, unsigned device);
  */
 struct core_set claims_program_cores(const struct server *server);
 
-/* Are this device's "GPUs" cores of this machine (PoCL)? */
+/* Is the device a core of this machine (PoCL, the CPU device of CUDA)? */
 bool claims_is_this_cpu(const char *device);
 
 #endif

@@ -9,6 +9,7 @@
 #include "daemon/control.h"
 #include "daemon/cpus.h"
 #include "daemon/observe.h"
+#include "daemon/regain.h"
 #include "wire/notice.h"
 
 /* Bytes of the character that begins here; 0: it is invalid, or a terminal control character. */
@@ -101,6 +102,8 @@ static int receive_hello(struct server *server, struct peer *peer, const struct 
     history_add(&server->history, server->now_at, RECORD_JOIN, peer->client, 0);
     peer_replace_earlier(server, peer);
     arbiter_join(server, peer);
+    if (hello->flags & HELLO_BEGAN)
+        regain_lose(server); /* its job may be pending, and was delayed by what no daemon controlled */
     peer->realtime = (hello->flags & (HELLO_REALTIME | HELLO_TASK)) != 0;
     server->n_realtime += peer->realtime;
     return 0;
@@ -257,6 +260,7 @@ int server_receive(struct server *server, unsigned slot, const uint8_t *bytes, s
             if (result == 0) {
                 outbox_drop(&peer->in, used);
                 result = dispatch(server, peer, &frame);
+                regain_follow(server);
             }
             if (result)
                 peer_drop(server, peer, REPORT_BAD_FRAME, 0);

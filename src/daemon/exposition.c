@@ -206,7 +206,8 @@ enum task_value {
     TASK_OBSERVED,
     TASK_JOBS,
     TASK_MISSES,
-    TASK_EXCEEDED
+    TASK_EXCEEDED,
+    TASK_BROKEN
 };
 
 static double task_value(const struct server *server, const struct task_entry *entry, enum task_value value)
@@ -229,8 +230,10 @@ static double task_value(const struct server *server, const struct task_entry *e
     case TASK_MISSES:
         return (double)seen.misses;
     case TASK_EXCEEDED:
-    default:
         return (double)entry->exceeded;
+    case TASK_BROKEN:
+    default:
+        return (double)(entry->exceeded - entry->unclaimed);
     }
 }
 
@@ -242,11 +245,13 @@ static void write_tasks(const struct server *server, FILE *out)
     } metrics[] = {
         {TASK_ADMITTED, "baton_task_admitted", "gauge", "1 while the analysis has admitted it"},
         {TASK_BOUND, "baton_task_bound_seconds", "gauge", "the plan's bound on its response time; 0: none"},
-        {TASK_CLAIMED, "baton_task_bound_claimed", "gauge", "1 while the machine meets the bound's model"},
+        {TASK_CLAIMED, "baton_task_bound_claimed", "gauge", "1 while the bound is claimed"},
         {TASK_OBSERVED, "baton_task_response_max_seconds", "gauge", "worst response time seen"},
         {TASK_JOBS, "baton_task_jobs_total", "counter", "jobs done"},
         {TASK_MISSES, "baton_task_misses_total", "counter", "deadlines missed"},
         {TASK_EXCEEDED, "baton_task_bound_exceeded_total", "counter", "jobs that took longer than the bound"},
+        {TASK_BROKEN, "baton_task_claimed_bound_exceeded_total", "counter",
+         "those of them whose bound was claimed from release to end"},
     };
 
     for (size_t m = 0; m < sizeof metrics / sizeof metrics[0]; m++) {

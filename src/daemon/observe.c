@@ -1,6 +1,7 @@
 #include "daemon/observe.h"
 
 #include "daemon/cpus.h"
+#include "daemon/regain.h"
 
 #include <string.h>
 
@@ -60,17 +61,32 @@ void observe_departed(struct task_entry *entry, const struct peer *peer, baton_n
 }
 
 /*
+ * Why the job's bound was not claimed. A claim that returned after the job's release does not cover
+ * the job.
+ */
+static enum model_rule rule_of_job(const struct server *server, const struct task_entry *entry,
+                                   const struct frame_late *frame)
+{
+    uint32_t who;
+    enum model_rule rule = observe_rule(server, entry, &who);
+
+    if (rule == RULE_MET && !regain_covers(entry, (baton_nsec)frame->release_at))
+        rule = RULE_IDLE;
+    return rule;
+}
+
+/*
  * Counts the job for its task, and keeps it for the trace with the rule that was broken then, if
  * any.
  */
 static void exceeded(struct server *server, struct peer *peer, const struct frame_late *frame)
 {
     enum model_rule rule = RULE_NO_BOUND;
-    uint32_t who;
 
     if (peer->task) {
+        rule = rule_of_job(server, peer->task, frame);
         peer->task->exceeded++;
-        rule = observe_rule(server, peer->task, &who);
+        peer->task->unclaimed += rule != RULE_MET;
     }
     if (frame->end_at <= (uint64_t)server->now_at + AHEAD)
         history_add_exceeded(&server->history,
@@ -178,11 +194,20 @@ static bool is_placed(const struct server *server, const struct peer *peer, cons
     }
 }
 
-/* The rule that one client breaks, if any. */
-static enum model_rule client_rule(const struct server *server, const struct peer *peer)
+/* No analysis counts how long the work of a process that has gone holds an engine. */
+static bool drains(const struct peer *peer)
 {
-    const struct plan_task *task =
-        peer->task && !peer->best_effort ? plan_find(&server->plan, peer->task->name) : NULL;
+    bool holds = false;
+
+    for (unsigned i = 0; peer->state == PEER_DRAINING && i < PAGE_LEASES; i++)
+        holds = holds || peer->holds[i].state == HOLD_HELD || peer->holds[i].state == HOLD_DECLARED;
+    return holds;
+}
+
+/* The rule that one client breaks, if any. all: the operating system is asked, too. */
+static enum model_rule client_rule(const struct server *server, const struct peer *peer, bool all)
+{
+    const struct plan_task *task = peer->task && !peer->best_effort ? peer->task->planned : NULL;
 
     if (peer->taken != peer->serial)
         return RULE_CHANGING;
@@ -195,7 +220,7 @@ static enum model_rule client_rule(const struct server *server, const struct pee
         return RULE_PERIOD;
     if (peer->hello.flags & HELLO_OWN)
         return RULE_OWN;
-    if (!has_the_cores(server, peer))
+    if (all && !has_the_cores(server, peer))
         return RULE_AFFINITY;
     if (!is_placed(server, peer, task))
         return RULE_PLACEMENT;
@@ -205,6 +230,8 @@ static enum model_rule client_rule(const struct server *server, const struct pee
         return RULE_OVERRUN;
     if (peer->excesses)
         return RULE_REQUESTS;
+    if (drains(peer))
+        return RULE_DRAINING;
     return task->piece && ran_whole(peer) ? RULE_WHOLE : RULE_MET;
 }
 
@@ -240,9 +267,8 @@ static size_t ranked_clients(const struct server *server, struct ranked_peer ret
     for (unsigned i = 0; i < server->config.clients && n < ADMISSION_TASKS; i++) {
         const struct peer *peer = server->peers[i];
         const struct plan_task *task =
-            peer && peer->page && peer->task && !peer->best_effort && !peer->boosted
-                ? plan_find(&server->plan, peer->task->name)
-                : NULL;
+            peer && peer->page && peer->task && !peer->best_effort && !peer->boosted ? peer->task->planned
+                                                                                     : NULL;
 
         if (!task)
             continue;
@@ -258,7 +284,7 @@ static size_t ranked_clients(const struct server *server, struct ranked_peer ret
  * Linux schedules the CPUs: with more programs than cores, a more urgent program needs a higher
  * real-time priority (R3).
  */
-static enum model_rule order_rule(const struct server *server, uint32_t *ret_who)
+static enum model_rule order_rule(const struct server *server, bool all, uint32_t *ret_who)
 {
     struct core_set cores = claims_program_cores(server);
     struct ranked_peer ranked[ADMISSION_TASKS];
@@ -272,7 +298,7 @@ static enum model_rule order_rule(const struct server *server, uint32_t *ret_who
             return RULE_ORDER;
         }
     }
-    if (cpus_ordered(server))
+    if (cpus_ordered(server) || !all)
         return RULE_MET;
     for (unsigned i = 0; i < server->config.clients; i++)
         clients += server->peers[i] && server->peers[i]->page;
@@ -290,24 +316,30 @@ static enum model_rule order_rule(const struct server *server, uint32_t *ret_who
     return RULE_MET;
 }
 
-enum model_rule observe_rule(const struct server *server, const struct task_entry *entry, uint32_t *ret_who)
+enum model_rule observe_model(const struct server *server, bool all, uint32_t *ret_who)
 {
-    const struct plan_task *task = server->has_plan ? plan_find(&server->plan, entry->name) : NULL;
-    enum model_rule rule;
+    enum model_rule rule = machine_rule(server, ret_who);
 
-    *ret_who = 0;
-    if (!task || task->bound <= 0)
-        return RULE_NO_BOUND;
-    rule = machine_rule(server, ret_who);
     for (unsigned i = 0; rule == RULE_MET && i < server->config.clients; i++) {
         const struct peer *peer = server->peers[i];
 
         if (!peer || !peer->page)
             continue;
-        rule = client_rule(server, peer);
+        rule = client_rule(server, peer, all);
         *ret_who = peer->client;
     }
     if (rule == RULE_MET)
         rule = twice_rule(server, ret_who);
-    return rule == RULE_MET ? order_rule(server, ret_who) : rule;
+    return rule == RULE_MET ? order_rule(server, all, ret_who) : rule;
+}
+
+enum model_rule observe_rule(const struct server *server, const struct task_entry *entry, uint32_t *ret_who)
+{
+    enum model_rule rule;
+
+    *ret_who = 0;
+    if (!server->has_plan || !entry->planned || entry->planned->bound <= 0)
+        return RULE_NO_BOUND;
+    rule = observe_model(server, true, ret_who);
+    return rule == RULE_MET && !entry->claimed ? RULE_IDLE : rule;
 }

@@ -16,8 +16,14 @@ struct observation {
 struct observation observe_task(const struct server *server, const struct task_entry *entry);
 
 /*
- * Is this task's bound claimed? RULE_MET, or the first broken rule and the client or device that
- * breaks it.
+ * Does the machine meet the model now? RULE_MET, or the first broken rule and the client or device
+ * that breaks it. all: also the rules whose check asks the operating system.
+ */
+enum model_rule observe_model(const struct server *server, bool all, uint32_t *ret_who);
+
+/*
+ * Is this task's bound claimed? RULE_MET, the rule that the machine breaks, or RULE_IDLE if the
+ * claim has not returned since one was broken (daemon/regain.h).
  */
 enum model_rule observe_rule(const struct server *server, const struct task_entry *entry, uint32_t *ret_who);
 

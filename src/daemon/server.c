@@ -10,6 +10,7 @@
 #include "daemon/budgets.h"
 #include "daemon/cpus.h"
 #include "daemon/lanes.h"
+#include "daemon/regain.h"
 
 #define DRAIN_POLL (2 * NSEC_PER_MS) /* how often the lease words of a lost client are read */
 /*
@@ -311,6 +312,7 @@ static bool try_to_end(struct server *server, struct peer *peer)
         server_arm(server, server->now_at + DRAIN_POLL);
     if (peer->connected || (peer->reserves && !peer->exited))
         return true;
+    regain_follow(server); /* the page may say more than at the last event */
     if (peer->page)
         depart(server, peer);
     undirty(server, peer);
@@ -321,6 +323,7 @@ static bool try_to_end(struct server *server, struct peer *peer)
 bool server_lost(struct server *server, unsigned slot, baton_nsec now_at)
 {
     struct peer *peer = server->peers[slot];
+    bool stays;
 
     server->now_at = now_at;
     server->n_realtime -= peer->realtime;
@@ -336,7 +339,9 @@ bool server_lost(struct server *server, unsigned slot, baton_nsec now_at)
     cpus_restore(server, peer);
     if (peer->reserves && peer->who.unwatched)
         peer->exited = true;
-    return try_to_end(server, peer);
+    stays = try_to_end(server, peer);
+    regain_follow(server);
+    return stays;
 }
 
 void server_exited(struct server *server, unsigned slot, baton_nsec now_at)
@@ -350,6 +355,7 @@ void server_exited(struct server *server, unsigned slot, baton_nsec now_at)
         (void)try_to_end(server, peer);
     else
         peer_drop(server, peer, REPORT_UNDRAINED, 1);
+    regain_follow(server);
 }
 
 bool server_has_realtime(const struct server *server)
@@ -424,4 +430,5 @@ void server_tick(struct server *server, baton_nsec now_at)
     claims_tick(server);
     budgets_tick(server);
     arbiter_tick(server);
+    regain_follow(server);
 }

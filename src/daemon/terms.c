@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "daemon/cpus.h"
+#include "daemon/regain.h"
 
 #define UNCUT_NS    ((uint64_t)3600 * NSEC_PER_SEC) /* no kernel takes longer ... */
 #define UNCUT_BYTES (UINT64_C(1) << 40)             /* ... and no copy is larger */
@@ -222,6 +223,11 @@ int server_set_plan(struct server *server, const struct plan *plan, const char *
     server->plan = copy;
     server->has_plan = plan != NULL;
     (void)snprintf(server->plan_path, sizeof server->plan_path, "%s", plan ? path : "");
+    for (unsigned i = 0; i < server->admission.n; i++)
+        server->admission.entries[i].planned =
+            plan ? plan_find(&server->plan, server->admission.entries[i].name) : NULL;
+    server->claims.none = false; /* bounds of another plan */
+    regain_lose(server);
     claims_check(server);
     for (unsigned i = 0; i < server->config.clients; i++) {
         struct peer *peer = server->peers[i];
@@ -232,6 +238,7 @@ int server_set_plan(struct server *server, const struct plan *plan, const char *
             admission_hello(server, peer);
         peer_plan_again(server, peer);
     }
+    regain_follow(server);
     return 0;
 }
 
@@ -273,4 +280,5 @@ void server_set_limits(struct server *server, const struct config *config, baton
         else
             peer_plan_again(server, peer);
     }
+    regain_follow(server);
 }

@@ -17,13 +17,14 @@
 
 #define FRAME_NO_LEASE UINT32_MAX
 
-#define HELLO_ADAPTIVE 1u  /* the policy may rank this client by behaviour */
-#define HELLO_MONITOR  2u  /* only sends queries: no page, no leases */
-#define HELLO_TASK     4u  /* the name is that of a task */
-#define HELLO_REALTIME 8u  /* has a period or deadline, or a real-time priority with Linux */
-#define HELLO_OWN      16u /* its own pieces, chunks, GPUs or placement override the plan's */
-#define HELLO_NICE     32u /* the priority comes only from the nice value: no user chose it */
-#define HELLO_TOLD     64u /* PRIORITY and RESET from the daemon are understood */
+#define HELLO_ADAPTIVE 1u   /* the policy may rank this client by behaviour */
+#define HELLO_MONITOR  2u   /* only sends queries: no page, no leases */
+#define HELLO_TASK     4u   /* the name is that of a task */
+#define HELLO_REALTIME 8u   /* has a period or deadline, or a real-time priority with Linux */
+#define HELLO_OWN      16u  /* its own pieces, chunks, GPUs or placement override the plan's */
+#define HELLO_NICE     32u  /* the priority comes only from the nice value: no user chose it */
+#define HELLO_TOLD     64u  /* PRIORITY and RESET from the daemon are understood */
+#define HELLO_BEGAN    128u /* it has begun jobs before this connection */
 
 #define WELCOME_JOBS    1u  /* report where jobs begin and end */
 #define WELCOME_BUS     2u  /* a copy holds its device's bus, whatever its direction (docs/protocols.md Q4) */
@@ -125,6 +126,8 @@ enum model_rule {
     RULE_JOBS,      /* who: a client that does not report where its jobs begin */
     RULE_OVERRUN,   /* who: a client that used more engine time than the plan gives a job */
     RULE_REQUESTS,  /* who: a client that made more or longer engine requests than the plan counts */
+    RULE_DRAINING,  /* who: a client that has gone, and whose work holds an engine until it has ended */
+    RULE_IDLE,      /* all rules hold, but jobs from before may be late: no idle instant since then */
     RULES,
 };
 

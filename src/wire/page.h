@@ -77,7 +77,13 @@ struct page {
     _Atomic uint64_t runs_written;            /* total; the newest is runs[(runs_written - 1) % PAGE_RUNS] */
     _Atomic uint32_t n_kernels;               /* names that are complete; they never change */
     uint32_t unused_half;
-    uint64_t unused[6];
+    /*
+     * Odd: a job has begun and not ended. Even: it has ended; 0: none has begun. Grows with every
+     * begin and end. released_at, the release of that job, is written before.
+     */
+    _Atomic uint64_t job_mark;
+    _Atomic int64_t released_at;
+    uint64_t unused[4];
     struct page_run runs[PAGE_RUNS];
     struct page_times responses, pendings; /* of the jobs that ended while this page was in use */
     char kernels[PAGE_KERNELS][PAGE_KERNEL];

@@ -13,7 +13,7 @@
 #include "baton/task.h"
 #include "client/jobs.h"
 #include "client/lease.h"
-#include "client/session.h"
+#include "client/session_private.h"
 #include "client/settings.h"
 #include "client/os_priority.h"
 #include "base/random.h"
@@ -305,6 +305,33 @@ START_TEST(explicit_jobs_silence_inferred_ones)
 }
 END_TEST
 
+/* batond reads this before a claim returns (daemon/regain.h). */
+START_TEST(the_page_says_whether_a_job_is_pending_and_when_it_was_released)
+{
+    static _Alignas(64) struct page page;
+    struct session *session = open_alone();
+
+    atomic_store(&session->protocol.page, &page);
+    session_job_begin(session, false, 9 * MS);
+    ck_assert_uint_eq(page.job_mark % 2, 1);
+    ck_assert_int_eq(page.released_at, 9 * MS);
+    ck_assert_int_eq(session_job_begin_released(session, 10 * MS, 12 * MS), 0); /* in its place */
+    ck_assert_uint_eq(page.job_mark, 3);
+    ck_assert_int_eq(page.released_at, 10 * MS);
+    session_job_end(session, true, 13 * MS);
+    ck_assert_uint_eq(page.job_mark, 4);
+    ck_assert_int_lt(session_job_begin_released(session, 20 * MS, 15 * MS), 0);
+    ck_assert_uint_eq(page.job_mark, 4); /* no job: it is refused */
+    ck_assert_int_eq(session_job_begin_released(session, 15 * MS, 15 * MS), 0);
+    memset(&page, 0, sizeof page); /* that of another daemon */
+    session_publish_job(session);
+    ck_assert_uint_eq(page.job_mark, 5);
+    ck_assert_int_eq(page.released_at, 15 * MS);
+    atomic_store(&session->protocol.page, NULL);
+    session_close(session);
+}
+END_TEST
+
 START_TEST(the_public_calls_keep_statistics_without_layer_and_daemon)
 {
     struct baton_job_report report = {.size = sizeof report};
@@ -372,4 +399,5 @@ HARNESS_MAIN("client", 30, task_handles_keep_statistics_of_their_own, settings_t
              a_real_time_client_stands_in_the_band_until_it_leaves,
              a_thread_that_is_real_time_already_stays_as_it_is,
              a_real_time_client_without_privileges_is_put_back_too, explicit_jobs_silence_inferred_ones,
+             the_page_says_whether_a_job_is_pending_and_when_it_was_released,
              the_public_calls_keep_statistics_without_layer_and_daemon)

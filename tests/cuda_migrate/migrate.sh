@@ -184,9 +184,32 @@ claimed() { # all|none [RULE]
     return 1
 }
 
+ruled() { # RULE: waits until it is the one that keeps bounds from being claimed
+    for _ in $(seq 1200); do
+        "$build/baton" status --json >"$scratch/status" 2>/dev/null
+        ! grep -q "\"model_rule\": \"$1\"" "$scratch/status" || return 0
+        sleep 0.05
+    done
+    return 1
+}
+
 claims() {
     local programs=() status
     plan_tasks
+    cp "$scratch/config" "$scratch/cores"
+    echo 'gpus: [{name: "pci:ba70:b0:00.0"}, {name: "pci:ba70:b1:00.0"}]' >>"$scratch/cores"
+    start_daemon --config "$scratch/cores"
+    touch "$scratch/go"
+    "$build/baton" run --require-daemon --device cpu --task one --period 2000 -- "$task" "$kernels" 20000 \
+        "$scratch/go" "$scratch/spoil.none" >"$scratch/out.core" 2>&1 &
+    programs+=($!)
+    ruled partition
+    verdict $? "a device that is a core needs a partition: $(grep -o '"model[^,]*' "$scratch/status")"
+    rm -f "$scratch/go"
+    wait "${programs[0]}"
+    verdict $? "without a claim the state is as computed, too: $(cat "$scratch/out.core")"
+    programs=()
+    export BATON_CUDA_CPU_TIMES=block:1000 # no core computes: the device is a GPU for batond
     start_daemon --config "$scratch/config"
     touch "$scratch/go"
     for name in one two; do

@@ -16,9 +16,10 @@ struct claims_world claims_world;
 static int page_new(void *user, unsigned peer, struct page **ret_page)
 {
     (void)user;
-    (void)peer;
     *ret_page = aligned_alloc(64, PAGE_SIZE_BYTES);
     memset(*ret_page, 0, PAGE_SIZE_BYTES);
+    ck_assert_uint_lt(peer, sizeof claims_world.pages / sizeof claims_world.pages[0]);
+    claims_world.pages[peer] = *ret_page;
     return 0;
 }
 
@@ -219,6 +220,25 @@ unsigned claims_join(struct server *server, const char *name, uint32_t flags, ba
     ck_assert_int_eq(server_accept(server, &who, claims_world.now_at, &peer), 0);
     claims_say(server, peer, &hello);
     return peer;
+}
+
+void claims_job_begins(struct server *server, unsigned peer, baton_nsec release_at)
+{
+    struct page *page = claims_world.pages[peer];
+
+    ck_assert_uint_eq(page->job_mark % 2, 0);
+    page->released_at = release_at;
+    page->job_mark++;
+    claims_say(server, peer, &(struct frame){.type = FRAME_JOB, .job = {.what = JOB_SAID}});
+}
+
+void claims_job_ends(struct server *server, unsigned peer)
+{
+    struct page *page = claims_world.pages[peer];
+
+    ck_assert_uint_eq(page->job_mark % 2, 1);
+    page->job_mark++;
+    claims_say(server, peer, &(struct frame){.type = FRAME_JOB, .job = {.what = JOB_ENDS}});
 }
 
 /* One question of a monitor, which comes for it and goes. */

@@ -21,7 +21,8 @@ struct claims_world {
     int order_answer; /* of an attempt to pin and order threads */
     size_t strangers; /* threads that are not ordered */
     baton_nsec now_at;
-    char logged[16384]; /* fields that were reported, one per line */
+    struct page *pages[64]; /* of the clients */
+    char logged[16384];     /* fields that were reported, one per line */
 };
 extern struct claims_world claims_world;
 
@@ -41,6 +42,10 @@ unsigned claims_join(struct server *server, const char *name, uint32_t flags, ba
 
 /* A client says something. */
 void claims_say(struct server *server, unsigned peer, const struct frame *frame);
+
+/* A client begins or ends a job: in its page, and with a frame. */
+void claims_job_begins(struct server *server, unsigned peer, baton_nsec release_at);
+void claims_job_ends(struct server *server, unsigned peer);
 
 /* One question of a monitor, a quarter of a second after the last. */
 struct frame claims_ask(struct server *server, enum query_what what, uint32_t index);

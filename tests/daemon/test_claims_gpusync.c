@@ -175,11 +175,16 @@ START_TEST(a_thread_that_is_not_ordered_ends_the_claim_until_it_is)
     unsigned eye = claims_join(server, "eye", HELLO_TASK, PERIOD);
 
     claims_say(server, eye, &(struct frame){.type = FRAME_THREAD, .thread = {.tid = 1}});
-    claims_say(server, eye, &(struct frame){.type = FRAME_JOB, .job = {.what = JOB_SAID}});
+    claims_job_begins(server, eye, claims_world.now_at);
     ck_assert_int_eq(claims_rule(server), RULE_MET);
     claims_world.strangers = 1;
     ck_assert_int_eq(claims_rule(server), RULE_ORDER);
     claims_world.strangers = 0;
+    ck_assert_int_eq(claims_rule(server), RULE_IDLE);
+    claims_job_ends(server, eye);
+    ck_assert_int_eq(claims_rule(server), RULE_IDLE); /* its next job is due, and may have been released */
+    claims_job_begins(server, eye, claims_world.now_at);
+    claims_job_ends(server, eye);
     ck_assert_int_eq(claims_rule(server), RULE_MET);
     free(text);
     server_free(server);
@@ -233,17 +238,20 @@ START_TEST(programs_of_gpusync_must_be_where_the_model_has_them)
 
     claims_world.order_answer = -1;
     eye = claims_join(server, "eye", HELLO_TASK, PERIOD);
-    claims_say(server, eye, &(struct frame){.type = FRAME_JOB, .job = {.what = JOB_SAID, .number = 1}});
+    claims_job_begins(server, eye, claims_world.now_at);
     ck_assert_int_eq(claims_rule(server), RULE_MET); /* it has named no thread yet */
     claims_say(server, eye, &(struct frame){.type = FRAME_THREAD, .thread = {.tid = 4711}});
     ck_assert_int_eq(claims_rule(server), RULE_ORDER);
     claims_world.order_answer = 0;
     claims_say(server, eye, &(struct frame){.type = FRAME_THREAD, .thread = {.tid = 4712}});
+    ck_assert_int_eq(claims_rule(server), RULE_IDLE);
+    claims_job_ends(server, eye);
+    claims_job_begins(server, eye, claims_world.now_at);
+    claims_job_ends(server, eye);
     ck_assert_int_eq(claims_rule(server), RULE_MET);
     claims_world.of_program = claims_cores("0-3");
     ck_assert_int_eq(claims_rule(server), RULE_AFFINITY);
     claims_world.of_program = claims_cores("0-1");
-    claims_say(server, eye, &(struct frame){.type = FRAME_JOB, .job = {.what = JOB_ENDS, .number = 1}});
     claims_say(server, eye, &(struct frame){.type = FRAME_JOB, .job = {.what = JOB_INFERRED, .number = 2}});
     ck_assert_int_eq(claims_rule(server), RULE_JOBS);
     free(text);
@@ -251,7 +259,52 @@ START_TEST(programs_of_gpusync_must_be_where_the_model_has_them)
 }
 END_TEST
 
-HARNESS_MAIN("claims gpusync", 30, a_bound_of_gpusync_is_claimed_when_all_that_it_rests_on_runs,
+/*
+ * Under tokens every task depends on every other one, so that each must be idle: a job of either
+ * priority keeps both claims away, and so does the end of a job that the core has not seen.
+ */
+START_TEST(every_task_of_gpusync_must_be_idle_before_a_claim_returns)
+{
+    struct config config = gpusync_config();
+    struct plan plan = gpusync_plan();
+    char *text;
+    struct server *server;
+    unsigned peers[2];
+    unsigned outsider;
+
+    gpusync_tasks[1].cpu_cluster = 0; /* both may run on the cores that the machine shows */
+    server = gpusync_start(&config, &plan, &text);
+    peers[0] = claims_join(server, "eye", HELLO_TASK, PERIOD);
+    peers[1] = claims_join(server, "ear", HELLO_TASK, PERIOD);
+    for (unsigned late = 0; late < 2; late++) {
+        outsider = claims_join(server, "hog", 0, 0);
+        claims_job_begins(server, peers[late], claims_world.now_at);
+        (void)server_lost(server, outsider, claims_world.now_at);
+        claims_job_begins(server, peers[!late], claims_world.now_at);
+        claims_job_ends(server, peers[!late]);
+        for (uint32_t i = 0; i < 2; i++)
+            ck_assert_uint_eq(claims_ask(server, QUERY_TASK, i).about_task.rule, RULE_IDLE);
+        claims_job_ends(server, peers[late]);
+        claims_job_begins(server, peers[0], claims_world.now_at);
+        claims_job_begins(server, peers[1], claims_world.now_at);
+        claims_world.pages[peers[0]]->job_mark++; /* its page is ahead of its frame */
+        claims_job_ends(server, peers[1]);
+        ck_assert_uint_eq(claims_ask(server, QUERY_TASK, 0).about_task.rule, RULE_IDLE);
+        claims_say(server, peers[0], &(struct frame){.type = FRAME_JOB, .job = {.what = JOB_ENDS}});
+        claims_job_begins(server, peers[0], claims_world.now_at);
+        claims_job_begins(server, peers[1], claims_world.now_at);
+        claims_job_ends(server, peers[0]);
+        claims_job_ends(server, peers[1]);
+        for (uint32_t i = 0; i < 2; i++)
+            ck_assert_uint_eq(claims_ask(server, QUERY_TASK, i).about_task.rule, RULE_MET);
+    }
+    free(text);
+    server_free(server);
+}
+END_TEST
+
+HARNESS_MAIN("claims gpusync", 30, every_task_of_gpusync_must_be_idle_before_a_claim_returns,
+             a_bound_of_gpusync_is_claimed_when_all_that_it_rests_on_runs,
              each_field_of_the_basis_of_gpusync_is_compared_with_what_runs,
              each_setting_of_gpusync_is_compared_with_the_plan,
              tasks_of_gpusync_need_points_and_clusters_that_are_there,

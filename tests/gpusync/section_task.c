@@ -1,8 +1,8 @@
 /*
  * One task of a task set as a program: periodic jobs of CPU and GPU segments in order, on the fake
- * OpenCL driver, whose script says how long a copy and a work-group takes. CPU segments are work
- * for the virtual CPUs (tests/virtual_clock/clock.h), or, without a virtual clock, CPU time of this
- * thread.
+ * OpenCL driver (section_opencl.c) or the CPU device of CUDA (section_cuda.c). A script says how
+ * long a copy and a work-group takes. CPU segments are work for the virtual CPUs
+ * (tests/virtual_clock/clock.h), or, without a virtual clock, CPU time of this thread.
  *
  *     section-task PERIOD_US JOBS OFFSET_US GO SEGMENTS
  *
@@ -16,7 +16,6 @@
  * MAX_RESPONSE_NS` at the end, and stays connected until GO is gone. SECTION_JOBS names a file for
  * the release and the end of every job, in nanoseconds.
  */
-#include <CL/cl.h>
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -26,28 +25,11 @@
 #include <unistd.h>
 
 #include "baton/job.h"
+#include "section_gpu.h"
 
 #define SECOND INT64_C(1000000000)
-#define LOCAL  16u
 
-static cl_command_queue queue;
-static cl_kernel kernel;
-#define BUFFERS 4u
-
-static cl_mem buffer, state[BUFFERS];
-static cl_uint bytes[1 << 16];
-static cl_uint known[1 << 16]; /* what the state must be */
-static size_t state_words;     /* of one buffer */
-static unsigned n_states, next_state;
 static void (*virtual_work)(int64_t ns);
-
-static void must(cl_int code, const char *what)
-{
-    if (code == CL_SUCCESS)
-        return;
-    (void)fprintf(stderr, "%s: %d\n", what, code);
-    exit(2);
-}
 
 static int64_t now_of(clockid_t which)
 {
@@ -75,98 +57,22 @@ static void work(int64_t us)
     }
 }
 
-static void launch(size_t groups)
-{
-    size_t global = groups * LOCAL, local = LOCAL;
-
-    if (n_states) {
-        cl_uint *its = known + next_state * state_words;
-
-        for (size_t i = 0; i < global; i++)
-            its[i] = its[i] * 3 + 1;
-        must(clSetKernelArg(kernel, 0, sizeof state[0], &state[next_state]), "argument");
-        next_state = (next_state + 1) % n_states;
-    }
-    must(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, &local, 0, NULL, NULL), "launch");
-    must(clFinish(queue), "finish");
-}
-
-static void set_up_state(cl_context context)
-{
-    cl_uint factor = 3;
-    cl_int code;
-
-    for (unsigned i = 0; i < n_states; i++) {
-        size_t size = state_words * sizeof *known;
-
-        state[i] = clCreateBuffer(context, CL_MEM_READ_WRITE, size, NULL, &code);
-        must(code, "state");
-        must(clEnqueueWriteBuffer(queue, state[i], CL_TRUE, 0, size, known + i * state_words, 0, NULL, NULL),
-             "first state");
-    }
-    must(clSetKernelArg(kernel, 1, sizeof factor, &factor), "argument");
-}
-
-static void check_state(void)
-{
-    static cl_uint found[1 << 16];
-
-    for (unsigned i = 0; i < n_states; i++)
-        must(clEnqueueReadBuffer(queue, state[i], CL_TRUE, 0, state_words * sizeof *known,
-                                 found + i * state_words, 0, NULL, NULL),
-             "last state");
-    if (memcmp(found, known, n_states * state_words * sizeof *known) == 0)
-        return;
-    (void)fprintf(stderr, "the state is not what the jobs computed\n");
-    exit(3);
-}
-
-static void set_up(void)
-{
-    const char *texts[] = {"kernel void empty(void) { }\n",
-                           "kernel void scale(global uint *a, uint factor) "
-                           "{ a[get_global_id(0)] = a[get_global_id(0)] * factor + 1; }\n"};
-    const char *text = texts[n_states != 0];
-    cl_platform_id platform;
-    cl_device_id device;
-    cl_context context;
-    cl_program program;
-    cl_int code;
-
-    must(clGetPlatformIDs(1, &platform, NULL), "platform");
-    must(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), "device");
-    context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
-    must(code, "context");
-    queue = clCreateCommandQueueWithProperties(context, device, NULL, &code);
-    must(code, "queue");
-    program = clCreateProgramWithSource(context, 1, &text, NULL, &code);
-    must(code, "program");
-    must(clBuildProgram(program, 1, &device, "", NULL, NULL), "build");
-    kernel = clCreateKernel(program, n_states ? "scale" : "empty", &code);
-    must(code, "kernel");
-    buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, sizeof bytes, NULL, &code);
-    must(code, "buffer");
-    if (n_states)
-        set_up_state(context);
-}
-
 static void segment(const char *text)
 {
     size_t size = strtoul(text + 1, NULL, 10);
 
-    size = size && size < sizeof bytes ? size : sizeof bytes;
     switch (text[0]) {
     case 'c':
         work(strtoll(text + 1, NULL, 10));
         break;
     case 'k':
-        launch(strtoul(text + 1, NULL, 10));
+        section_launch(size);
         break;
     case 'i':
-        must(clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, size, bytes, 0, NULL, NULL), "write");
+        section_copy_in(size);
         break;
     case 'o':
-        must(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, size, bytes, 0, NULL, NULL), "read");
+        section_copy_out(size);
         break;
     case 'g':
         (void)baton_job_gpu_done();
@@ -201,6 +107,8 @@ int main(int argc, char **argv)
     int64_t period = argc == 6 ? strtoll(argv[1], NULL, 10) * 1000 : 0;
     int64_t release_at, most = 0;
     int64_t *times;
+    size_t words = 0;
+    unsigned n_buffers = 1;
     unsigned jobs = argc == 6 ? (unsigned)strtoul(argv[2], NULL, 10) : 0;
 
     times = jobs ? calloc(jobs, 2 * sizeof *times) : NULL;
@@ -210,13 +118,13 @@ int main(int argc, char **argv)
     if (argv[5][0] == 's') {
         char *rest;
 
-        state_words = strtoul(argv[5] + 1, &rest, 10) / sizeof *known;
-        n_states = rest[0] == ',' && rest[1] == 'b' ? (unsigned)strtoul(rest + 2, NULL, 10) : 1;
-        if (!n_states || n_states > BUFFERS || state_words > sizeof known / sizeof *known)
+        words = strtoul(argv[5] + 1, &rest, 10) / sizeof(unsigned);
+        n_buffers = rest[0] == ',' && rest[1] == 'b' ? (unsigned)strtoul(rest + 2, NULL, 10) : 1;
+        if (!n_buffers)
             return 2;
-        state_words /= n_states;
+        words /= n_buffers;
     }
-    set_up();
+    section_set_up(words, n_buffers);
     run_segments(argv[5]); /* what is made once is made now */
     (void)printf("ready\n");
     (void)fflush(stdout);
@@ -241,6 +149,6 @@ int main(int argc, char **argv)
     (void)fflush(stdout);
     while (access(argv[4], F_OK) == 0)
         sleep_until(now_of(CLOCK_MONOTONIC) + SECOND / 100);
-    check_state();
+    section_check_state();
     return 0;
 }

@@ -268,24 +268,29 @@ START_TEST(misses_are_told_in_groups)
 }
 END_TEST
 
-#define STATUS(claimed, observed)                                                                            \
+#define STATUS(claimed, observed, broken)                                                                    \
     "{\"engines\": [{\"name\": \"gpu0\", \"holder\": null, \"lease\": \"none\"}], \"clients\": [],"          \
     " \"tasks\": [{\"name\": \"a\", \"deadline_ms\": 50.0, \"bound_ms\": 10.0, \"bound_claimed\": " claimed  \
-    ", \"observed_ms\": " observed ", \"misses\": 0, \"bound_exceeded\": 3}]}"
+    ", \"observed_ms\": " observed                                                                           \
+    ", \"misses\": 0, \"bound_exceeded\": 3, \"claimed_bound_exceeded\": " broken "}]}"
 
 START_TEST(a_status_judges_only_what_is_claimed)
 {
-    char *unclaimed = page_of(STATUS("false", "20.0"));
-    char *claimed = page_of(STATUS("true", "20.0"));
-    char *late = page_of(STATUS("false", "60.0"));
+    char *unclaimed = page_of(STATUS("false", "20.0", "0"));
+    char *claimed = page_of(STATUS("true", "20.0", "2"));
+    char *late = page_of(STATUS("false", "60.0", "0"));
+    char *regained = page_of(STATUS("true", "20.0", "0")); /* these jobs ran before the claim returned */
 
     ck_assert_ptr_nonnull(strstr(unclaimed, "(10)"));
     ck_assert_ptr_null(strstr(unclaimed, " bad\" data-label"));
     ck_assert_ptr_null(strstr(claimed, "(10)"));
     ck_assert_ptr_nonnull(strstr(claimed, "<td class=\"number bad\" data-label=\"observed, ms\">20</td>"));
-    ck_assert_ptr_nonnull(strstr(claimed, "<td class=\"number bad\" data-label=\"bound exceeded\">3</td>"));
+    ck_assert_ptr_nonnull(
+        strstr(claimed, "<td class=\"number bad\" data-label=\"claimed bound exceeded\">2</td>"));
     ck_assert_ptr_nonnull(
         strstr(late, "<td class=\"number bad\" data-label=\"observed, ms\">60</td>")); /* past its deadline */
+    ck_assert_ptr_null(strstr(regained, " bad\" data-label"));
+    free(regained);
     free(unclaimed);
     free(claimed);
     free(late);
@@ -294,7 +299,7 @@ END_TEST
 
 START_TEST(a_free_engine_has_no_unbounded_holder)
 {
-    char *status = page_of(STATUS("true", "null"));
+    char *status = page_of(STATUS("true", "null", "0"));
     char *analysis =
         page_of("{\"analysis\": \"holistic\", \"tasks\": [{\"name\": \"a\", \"response_ms\": null}]}");
 

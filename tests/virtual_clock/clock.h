@@ -5,7 +5,7 @@
  * instant that a sleeper waits for, and only when every thread of every such program sleeps or
  * waits. So commands of the fake driver, which sleep for as long as their script says, take exactly
  * that long beside each other, and computing takes no time at all, however long the machine is
- * away.
+ * away. A program that is stopped (SIGSTOP) computes: the clock stands until it goes on.
  *
  *   VIRTUAL_CLOCK=FILE   the shared file, made by `virtual-clock FILE`
  *

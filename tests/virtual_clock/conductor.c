@@ -4,7 +4,8 @@
  *
  * The clock moves when no thread of any program could do anything before (quiet.h). While nothing
  * sleeps and all wait, the clock goes as the real one does: a thread may wait in poll() for an
- * instant to come.
+ * instant to come. It then goes in steps of at most LONGEST_STEP, so that time in which the machine
+ * did not run the conductor does not pass here.
  */
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -19,6 +20,8 @@
 #include <unistd.h>
 
 #include "quiet.h"
+
+#define LONGEST_STEP 1000000 /* ns */
 
 /* ---- virtual CPUs ---- */
 
@@ -156,6 +159,11 @@ static void move(struct virtual_clock *clock, int64_t next)
     }
 }
 
+static int64_t step(int64_t ns)
+{
+    return ns < LONGEST_STEP ? ns : LONGEST_STEP;
+}
+
 static int64_t real_now(void)
 {
     struct timespec now;
@@ -197,6 +205,6 @@ int main(int argc, char **argv)
             finish_work(clock);
             continue;
         }
-        move(clock, next == INT64_MAX ? atomic_load(&clock->now) + real_now() - before : next);
+        move(clock, next == INT64_MAX ? atomic_load(&clock->now) + step(real_now() - before) : next);
     }
 }

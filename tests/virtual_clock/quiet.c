@@ -157,7 +157,9 @@ static void relist(pid_t program)
 }
 
 /*
- * What a thread waits for often tells enough; it is "0" for one that runs and one that has ended.
+ * What a thread waits for often tells enough; it is "0" for one that runs and one that has ended. A
+ * stopped thread (SIGSTOP, a debugger) does not sleep: it may be in the middle of a computation,
+ * which takes no time on this clock.
  */
 static bool sleeps(const struct thread *thread)
 {
@@ -177,7 +179,7 @@ static bool sleeps(const struct thread *thread)
         return false;
     }
     after = strrchr(text, ')'); /* of the program's name, which may hold anything */
-    return after && strchr(known ? "STtZX" : "TtZX", after[2]);
+    return after && strchr(known ? "SZX" : "ZX", after[2]);
 }
 
 /* It waits for the conductor: until it is woken it does nothing but go to sleep. */

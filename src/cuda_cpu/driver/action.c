@@ -7,6 +7,7 @@
 #include "cuda_cpu/driver/event_page.h"
 #include "cuda_cpu/driver/memory.h"
 #include "cuda_cpu/driver/module.h"
+#include "cuda_cpu/driver/scripted.h"
 
 /* --- what each kind does --- */
 
@@ -43,6 +44,8 @@ static CUresult run_copy(struct work *work)
     memory_begin_use(MEMORY_COPIES);
     code = copy_now(&((struct action *)work->data)->u.copy);
     memory_end_use(MEMORY_COPIES);
+    if (work->engine == WORK_COPY_IN || work->engine == WORK_COPY_OUT)
+        scripted_spend(work->engine == WORK_COPY_IN ? SCRIPTED_IN : SCRIPTED_OUT, 1, work->begin_at);
     return code;
 }
 
@@ -76,11 +79,14 @@ static CUresult run_set(struct work *work)
 
 static CUresult run_launch(struct work *work)
 {
+    const struct action_launch *launch = &((struct action *)work->data)->u.launch;
     CUresult code;
 
     memory_begin_use(MEMORY_KERNELS);
-    code = function_run(&((struct action *)work->data)->u.launch, work->context);
+    code = function_run(launch, work->context);
     memory_end_use(MEMORY_KERNELS);
+    scripted_spend(SCRIPTED_BLOCK, (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2],
+                   work->begin_at);
     return code;
 }
 

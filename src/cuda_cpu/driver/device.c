@@ -139,7 +139,8 @@ DRIVER_EXPORT CUresult cuDeviceGetPCIBusId(char *ret_id, int room, CUdevice devi
         return code;
     if (room < 13)
         return CUDA_ERROR_INVALID_VALUE;
-    snprintf(ret_id, (size_t)room, "0000:%02X:00.0", VISIBLE_PCI_BUS + driver.machine_devices[device]);
+    snprintf(ret_id, (size_t)room, "%04X:%02X:00.0", visible_pci_domain(),
+             VISIBLE_PCI_BUS + driver.machine_devices[device]);
     return CUDA_SUCCESS;
 }
 
@@ -153,9 +154,9 @@ DRIVER_EXPORT CUresult cuDeviceGetByPCIBusId(CUdevice *ret_device, const char *i
     if (!ret_device || !id)
         return CUDA_ERROR_INVALID_VALUE;
     if (sscanf(id, "%x:%x:%x.%x", &domain, &bus, &slot, &function) < 3 &&
-        (domain = 0, sscanf(id, "%x:%x.%x", &bus, &slot, &function) < 2))
+        (domain = visible_pci_domain(), sscanf(id, "%x:%x.%x", &bus, &slot, &function) < 2))
         return CUDA_ERROR_INVALID_VALUE;
-    for (unsigned i = 0; i < driver.n_devices && !domain && !slot && !function; i++)
+    for (unsigned i = 0; i < driver.n_devices && domain == visible_pci_domain() && !slot && !function; i++)
         if (bus == VISIBLE_PCI_BUS + driver.machine_devices[i]) {
             *ret_device = (CUdevice)i;
             return CUDA_SUCCESS;

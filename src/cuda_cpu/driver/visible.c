@@ -1,5 +1,7 @@
 #include "cuda_cpu/driver/visible.h"
 
+#include "cuda_cpu/driver/scripted.h"
+
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -96,4 +98,9 @@ unsigned visible_read(const char *text, unsigned n_devices, unsigned ret_devices
         text = end + 1;
     }
     return n;
+}
+
+unsigned visible_pci_domain(void)
+{
+    return scripted_any() ? 0 : VISIBLE_PCI_DOMAIN;
 }

@@ -10,8 +10,12 @@
 #ifndef CUDA_CPU_DRIVER_VISIBLE_H
 #define CUDA_CPU_DRIVER_VISIBLE_H
 
-/* Device n is 0000:b0+n:00.0: no PCI bus of a small machine is there. */
-enum { VISIBLE_UUID_BYTES = 16, VISIBLE_PCI_BUS = 0xb0 };
+/*
+ * Device n is ba70:b0+n:00.0. By this domain batond knows that the device is a core
+ * (wire/device_name.h). With scripted lengths (scripted.h) it is 0000:b0+n:00.0.
+ */
+enum { VISIBLE_UUID_BYTES = 16, VISIBLE_PCI_BUS = 0xb0, VISIBLE_PCI_DOMAIN = 0xba70 };
+unsigned visible_pci_domain(void);
 
 /*
  * The devices of the machine that the program sees, of n_devices (at most 16). Their number is the

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "cuda_cpu/driver/scripted.h"
 #include "cuda_cpu/driver/work_private.h"
 
 #define SPIN_NS (50 * NSEC_PER_US) /* a sleeping thread costs as much to wake as this */
@@ -50,7 +51,7 @@ bool work_spin(const _Atomic bool *flag, int device)
 {
     baton_nsec begin_at = clock_now();
 
-    if (on_core_of(device))
+    if (on_core_of(device) || scripted_any())
         return atomic_load_explicit(flag, memory_order_acquire);
     do {
         for (int i = 0; i < 64; i++) {
@@ -81,7 +82,7 @@ static struct work *next(struct work_queue *queue)
 {
     struct work *work;
     baton_nsec begin_at = clock_now();
-    bool spins = list_empty(&queue->ready) && !is_realtime();
+    bool spins = list_empty(&queue->ready) && !is_realtime() && !scripted_any();
 
     while (list_empty(&queue->ready) && !atomic_load(&work_machine.stopping)) {
         if (spins && clock_now() - begin_at < SPIN_NS) {

@@ -82,7 +82,8 @@ static enum page_tone judge(const struct chapter_program *program, char *ret_tex
 {
     double deadline = chapter_deadline(program);
     double worst = program->n_jobs ? chapter_percentile(program, 1000) : 0;
-    bool above = chapter_bound_claimed(program) && worst > chapter_bound(program);
+    /* batond marks each job beyond its bound, and says whether the bound was claimed then */
+    bool above = chapter_bound_claimed(program) && worst > chapter_bound(program) && !program->unclaimed;
     const char *bound = program->overrun || above        ? "; exceeded its claimed bound"
                         : chapter_bound_claimed(program) ? "; within its claimed bound"
                         : chapter_bound(program) >= 0    ? "; its bound is not claimed"

@@ -1,0 +1,156 @@
+#include "daemon/regain.h"
+
+#include "daemon/observe.h"
+
+void regain_lose(struct server *server)
+{
+    struct claims *claims = &server->claims;
+
+    if (claims->none)
+        return;
+    claims->none = claims->lost = true;
+    claims->unconfirmed = false;
+    for (unsigned i = 0; i < server->admission.n; i++)
+        server->admission.entries[i].claimed = false;
+}
+
+bool regain_covers(const struct task_entry *entry, baton_nsec release_at)
+{
+    return entry->claimed && release_at >= entry->claimed_from;
+}
+
+/* ---- idle instants ---- */
+
+static bool holds_nothing(const struct server *server, const struct peer *peer)
+{
+    if (server->profile->tokens &&
+        (peer->job != JOB_NONE || peer->token != TOKEN_NONE || peer->engaged >= 0 || peer->queue))
+        return false;
+    for (unsigned i = 0; i < PAGE_LEASES; i++) {
+        const struct hold *hold = &peer->holds[i];
+
+        /* a lease that is merely kept returns when another client asks */
+        if (hold->state == HOLD_WAITING || hold->state == HOLD_DECLARED ||
+            (hold->state == HOLD_HELD &&
+             lease_word_state(atomic_load(&peer->page->leases[i].word)) == LEASE_STATE_BUSY))
+            return false;
+    }
+    return true;
+}
+
+/* The mark of the client's jobs (struct page) if this client is idle, else 0. */
+static uint64_t idle_mark(const struct server *server, const struct peer *peer, const struct plan_task *task)
+{
+    uint64_t mark = atomic_load_explicit(&peer->page->job_mark, memory_order_acquire);
+    baton_nsec released_at = atomic_load_explicit(&peer->page->released_at, memory_order_relaxed);
+
+    return mark % 2 == 0 && released_at <= server->now_at && server->now_at - released_at < task->period &&
+                   holds_nothing(server, peer)
+               ? mark
+               : 0;
+}
+
+/*
+ * The most urgent priority of a client that is not idle; -1: all are. *ret_marks: a sum that has
+ * changed if a job began since.
+ */
+static int most_urgent_pending(const struct server *server, uint64_t *ret_marks)
+{
+    int most = -1;
+
+    *ret_marks = 0;
+    for (unsigned i = 0; i < server->config.clients; i++) {
+        const struct peer *peer = server->peers[i];
+        const struct plan_task *task = peer && peer->page && peer->task ? peer->task->planned : NULL;
+        uint64_t mark;
+
+        if (!task)
+            continue;
+        mark = idle_mark(server, peer, task);
+        *ret_marks += mark;
+        if (!mark && (int)task->priority > most)
+            most = (int)task->priority;
+    }
+    return most;
+}
+
+/* ---- claims return ---- */
+
+/*
+ * The instant of a look is after now_at, which was read before it. A later reading of the clock is
+ * after that instant: jobs that are released from then on are covered.
+ */
+static void confirm(struct server *server)
+{
+    if (!server->claims.unconfirmed || server->now_at <= server->claims.regained_at)
+        return;
+    server->claims.unconfirmed = false;
+    for (unsigned i = 0; i < server->admission.n; i++) {
+        struct task_entry *entry = &server->admission.entries[i];
+
+        if (entry->claimed && entry->claimed_from == NSEC_MAX)
+            entry->claimed_from = server->now_at;
+    }
+}
+
+/* Clients write their pages at any time: no job began between two looks with the same marks. */
+static void look_for_idle(struct server *server)
+{
+    struct claims *claims = &server->claims;
+    uint64_t first;
+    uint64_t second;
+    int pending = most_urgent_pending(server, &first);
+    int pending_now = most_urgent_pending(server, &second);
+
+    if (first != second || pending != pending_now || (pending >= 0 && server->profile->tokens))
+        return;
+    claims->lost = false;
+    for (unsigned i = 0; i < server->admission.n; i++) {
+        struct task_entry *entry = &server->admission.entries[i];
+
+        if (!entry->planned || entry->planned->bound <= 0 || entry->claimed)
+            continue;
+        if ((int)entry->planned->priority <= pending) {
+            claims->lost = true;
+            continue;
+        }
+        entry->claimed = true;
+        entry->claimed_from = NSEC_MAX;
+        claims->regained_at = server->now_at;
+        claims->unconfirmed = true;
+        claims->none = false;
+    }
+}
+
+static void follow(struct server *server, bool all_rules)
+{
+    uint32_t who;
+
+    if (!server->has_plan)
+        return;
+    if (observe_model(server, all_rules, &who) != RULE_MET) {
+        regain_lose(server);
+        return;
+    }
+    confirm(server);
+    if (!server->claims.lost)
+        return;
+    if (all_rules || observe_model(server, true, &who) == RULE_MET)
+        look_for_idle(server);
+    if (server->claims.lost)
+        server_arm(server, server->now_at + REGAIN_EVERY);
+}
+
+void regain_follow(struct server *server)
+{
+    bool looked = server->claims.looked;
+
+    server->claims.looked = false;
+    follow(server, looked);
+}
+
+void regain_follow_all(struct server *server)
+{
+    server->claims.looked = false;
+    follow(server, true);
+}

@@ -1,0 +1,310 @@
+/* A lost claim returns at an idle instant, and covers jobs that are released after it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "claims_world.h"
+#include "harness.h"
+
+static struct server *server;
+static unsigned eye, ear; /* eye is the more urgent one */
+
+static uint32_t rule_of(uint32_t task)
+{
+    struct frame answer = claims_ask(server, QUERY_TASK, task);
+
+    ck_assert_int_eq(answer.type, FRAME_ABOUT_TASK);
+    return answer.about_task.rule;
+}
+
+static void expect(enum model_rule of_eye, enum model_rule of_ear)
+{
+    ck_assert_uint_eq(rule_of(0), of_eye);
+    ck_assert_uint_eq(rule_of(1), of_ear);
+}
+
+static void start_with(const struct plan *plan)
+{
+    struct config config = claims_plain_config();
+    char *text = claims_text(plan);
+
+    claims_world.settles = false;
+    claims_world.ranks[0] = 20; /* more programs than cores: eye, ear, then the others */
+    claims_world.ranks[1] = 10;
+    server = claims_start(&config);
+    ck_assert_int_eq(server_add_device(server, GPU, "a GPU"), 0);
+    claims_give(server, text);
+    eye = claims_join(server, "eye", HELLO_TASK, PERIOD);
+    ear = claims_join(server, "ear", HELLO_TASK, PERIOD);
+    free(text);
+}
+
+static void start(void)
+{
+    struct plan plan = claims_good_plan();
+
+    start_with(&plan);
+}
+
+static void has_a_job(unsigned peer)
+{
+    claims_job_begins(server, peer, claims_world.now_at);
+    claims_job_ends(server, peer);
+}
+
+/* A program outside of the plan comes and goes. */
+static void disturb(void)
+{
+    unsigned outsider = claims_join(server, "hog", 0, 0);
+
+    (void)server_lost(server, outsider, claims_world.now_at);
+    ck_assert(!server_has(server, outsider));
+}
+
+static void say_late(unsigned peer, baton_nsec release_at, baton_nsec limit)
+{
+    struct frame late = {.type = FRAME_LATE,
+                         .late = {.flags = LATE_EXCEEDED,
+                                  .release_at = (uint64_t)release_at,
+                                  .end_at = (uint64_t)(release_at + limit + 1),
+                                  .limit = (uint64_t)limit}};
+
+    claims_say(server, peer, &late);
+}
+
+START_TEST(a_delayed_job_that_is_pending_when_the_outsider_leaves_keeps_the_claim_away)
+{
+    unsigned outsider;
+    baton_nsec release_at;
+
+    start();
+    has_a_job(ear);
+    expect(RULE_MET, RULE_MET);
+    outsider = claims_join(server, "hog", 0, 0);
+    expect(RULE_OUTSIDER, RULE_OUTSIDER);
+    release_at = claims_world.now_at;
+    claims_job_begins(server, eye, release_at);
+    (void)server_lost(server, outsider, claims_world.now_at);
+    expect(RULE_IDLE, RULE_IDLE);
+    say_late(eye, release_at, claims_tasks[0].bound);
+    claims_job_ends(server, eye);
+    ck_assert_uint_eq(claims_ask(server, QUERY_TASK, 0).about_task.exceeded, 1);
+    ck_assert_uint_eq(claims_ask(server, QUERY_TASK, 0).about_task.unclaimed, 1);
+    expect(RULE_IDLE, RULE_IDLE); /* it ended after its next release, which may be pending */
+    has_a_job(ear);
+    has_a_job(eye);
+    expect(RULE_MET, RULE_MET);
+    server_free(server);
+}
+END_TEST
+
+/* No question was asked meanwhile. */
+START_TEST(an_outsider_that_came_and_went_between_two_questions_is_remembered)
+{
+    start();
+    claims_job_begins(server, eye, claims_world.now_at);
+    disturb();
+    expect(RULE_IDLE, RULE_IDLE);
+    server_free(server);
+}
+END_TEST
+
+START_TEST(a_job_that_was_released_before_the_return_is_not_covered)
+{
+    baton_nsec before_at;
+    struct frame about;
+
+    start();
+    before_at = claims_world.now_at;
+    claims_job_begins(server, eye, before_at);
+    claims_job_begins(server, ear, before_at);
+    disturb();
+    claims_world.now_at += NSEC_PER_MS;
+    claims_job_ends(server, ear);
+    claims_job_ends(server, eye); /* an idle instant */
+    say_late(eye, before_at, claims_tasks[0].bound);
+    say_late(eye, claims_world.now_at, claims_tasks[0].bound); /* in the event of the return */
+    about = claims_ask(server, QUERY_TASK, 0);
+    ck_assert_uint_eq(about.about_task.rule, RULE_MET);
+    say_late(eye, before_at, claims_tasks[0].bound); /* reported when the claim was back */
+    about = claims_ask(server, QUERY_TASK, 0);
+    ck_assert_uint_eq(about.about_task.exceeded, 3);
+    ck_assert_uint_eq(about.about_task.unclaimed, 3);
+    say_late(eye, claims_world.now_at, claims_tasks[0].bound);
+    about = claims_ask(server, QUERY_TASK, 0);
+    ck_assert_uint_eq(about.about_task.exceeded, 4);
+    ck_assert_uint_eq(about.about_task.unclaimed, 3);
+    server_free(server);
+}
+END_TEST
+
+/* What is below does not delay, but for a piece; what is above does. */
+START_TEST(under_fixed_priorities_a_task_waits_for_itself_and_those_above)
+{
+    start();
+    claims_job_begins(server, eye, claims_world.now_at);
+    claims_job_begins(server, ear, claims_world.now_at);
+    disturb();
+    claims_job_ends(server, eye);
+    expect(RULE_MET, RULE_IDLE);
+    claims_job_begins(server, eye, claims_world.now_at);
+    claims_job_ends(server, ear);
+    expect(RULE_MET, RULE_IDLE);
+    claims_job_ends(server, eye);
+    has_a_job(ear);
+    has_a_job(eye);
+    expect(RULE_MET, RULE_MET);
+
+    claims_job_begins(server, eye, claims_world.now_at);
+    disturb();
+    has_a_job(ear);
+    expect(RULE_IDLE, RULE_IDLE);
+    server_free(server);
+}
+END_TEST
+
+START_TEST(a_release_that_no_program_has_begun_yet_may_be_pending)
+{
+    start();
+    disturb();
+    expect(RULE_IDLE, RULE_IDLE); /* no job was ever seen */
+    has_a_job(eye);
+    claims_world.now_at += PERIOD - 1; /* the latest instant at which eye has no further release */
+    claims_job_begins(server, ear, claims_world.now_at);
+    claims_job_ends(server, ear);
+    expect(RULE_MET, RULE_MET);
+    disturb();
+    has_a_job(eye);
+    claims_world.now_at += PERIOD; /* eye's next release is due */
+    disturb();
+    has_a_job(ear);
+    expect(RULE_IDLE, RULE_IDLE);
+    server_free(server);
+}
+END_TEST
+
+START_TEST(an_engine_that_is_used_outside_of_a_job_is_not_idle)
+{
+    struct frame attach = {.type = FRAME_ATTACH, .attach = {.engine = ENGINE_EXECUTION, .epoch = 1}};
+    struct frame request = {.type = FRAME_REQUEST, .request = {.epoch = 2}};
+    struct frame release = {.type = FRAME_RELEASE, .release = {.epoch = 2}};
+
+    start();
+    memcpy(attach.attach.device, GPU, sizeof GPU);
+    claims_say(server, eye, &attach);
+    has_a_job(ear);
+    claims_say(server, eye, &request);
+    disturb();
+    has_a_job(eye);
+    expect(RULE_IDLE, RULE_IDLE);
+    has_a_job(ear);
+    claims_say(server, eye, &release);
+    has_a_job(eye);
+    expect(RULE_MET, RULE_MET);
+    server_free(server);
+}
+END_TEST
+
+/* The GPU goes on with the work of a killed process, for longer than any piece of the plan. */
+START_TEST(a_killed_program_whose_work_drains_ends_the_claim)
+{
+    struct frame attach = {.type = FRAME_ATTACH, .attach = {.engine = ENGINE_EXECUTION, .epoch = 1}};
+    struct frame request = {.type = FRAME_REQUEST, .request = {.epoch = 2}};
+
+    start();
+    memcpy(attach.attach.device, GPU, sizeof GPU);
+    claims_say(server, ear, &attach);
+    claims_job_begins(server, eye, claims_world.now_at);
+    claims_job_begins(server, ear, claims_world.now_at);
+    claims_say(server, ear, &request);
+    expect(RULE_MET, RULE_MET);
+    ck_assert(server_lost(server, ear, claims_world.now_at));
+    expect(RULE_DRAINING, RULE_DRAINING);
+    server_exited(server, ear, claims_world.now_at);
+    ck_assert(!server_has(server, ear));
+    expect(RULE_IDLE, RULE_IDLE);
+    claims_job_ends(server, eye);
+    has_a_job(eye);
+    expect(RULE_MET, RULE_MET);
+    server_free(server);
+}
+END_TEST
+
+/* Its jobs ran before this daemon knew the program, and one of them may be pending. */
+START_TEST(a_program_that_comes_back_to_the_daemon_ends_the_claim)
+{
+    start();
+    (void)server_lost(server, ear, claims_world.now_at);
+    has_a_job(eye);
+    expect(RULE_MET, RULE_MET); /* a program that leaves between two jobs breaks no rule */
+    ear = claims_join(server, "ear", HELLO_TASK | HELLO_BEGAN, PERIOD);
+    expect(RULE_IDLE, RULE_IDLE);
+    has_a_job(eye);
+    expect(RULE_MET, RULE_IDLE);
+    has_a_job(ear);
+    has_a_job(eye);
+    expect(RULE_MET, RULE_MET);
+    server_free(server);
+}
+END_TEST
+
+/* Kernels that a program ran whole are in its page, whether or not an event followed. */
+START_TEST(what_a_program_did_last_is_seen_when_it_leaves)
+{
+    start();
+    claims_job_begins(server, ear, claims_world.now_at);
+    claims_world.pages[eye]->counters[PAGE_COUNTER_UNSLICED_DRIVER] = 1;
+    (void)server_lost(server, eye, claims_world.now_at);
+    ck_assert(!server_has(server, eye));
+    expect(RULE_MET, RULE_IDLE); /* no job of eye is left */
+    server_free(server);
+}
+END_TEST
+
+/* A task without a deadline is below all others, and always has work. */
+START_TEST(a_task_without_a_deadline_need_not_be_idle)
+{
+    struct plan_task tasks[2] = {claims_tasks[0], claims_tasks[1]};
+    struct plan plan = claims_good_plan();
+
+    tasks[1].no_deadline = true;
+    tasks[1].period = tasks[1].deadline = 0;
+    tasks[1].bound = -1;
+    plan.tasks = tasks;
+    start_with(&plan);
+    claims_job_begins(server, ear, claims_world.now_at);
+    disturb();
+    has_a_job(eye);
+    expect(RULE_MET, RULE_NO_BOUND);
+    server_tick(server, claims_world.now_at += NSEC_PER_SEC);
+    ck_assert_int_gt(server_next_at(server), claims_world.now_at + PERIOD); /* nothing is looked for */
+    server_free(server);
+}
+END_TEST
+
+/* No event comes at an idle instant: batond looks again by itself. */
+START_TEST(batond_looks_for_an_idle_instant_by_itself)
+{
+    start();
+    claims_job_begins(server, eye, claims_world.now_at);
+    claims_job_begins(server, ear, claims_world.now_at);
+    disturb();
+    claims_world.pages[eye]->job_mark++;
+    claims_world.pages[ear]->job_mark++;
+    ck_assert_int_lt(server_next_at(server), claims_world.now_at + PERIOD / 2);
+    claims_world.now_at = server_next_at(server);
+    server_tick(server, claims_world.now_at);
+    expect(RULE_MET, RULE_MET);
+    server_free(server);
+}
+END_TEST
+
+HARNESS_MAIN("regain", 30, a_delayed_job_that_is_pending_when_the_outsider_leaves_keeps_the_claim_away,
+             an_outsider_that_came_and_went_between_two_questions_is_remembered,
+             a_job_that_was_released_before_the_return_is_not_covered,
+             under_fixed_priorities_a_task_waits_for_itself_and_those_above,
+             a_release_that_no_program_has_begun_yet_may_be_pending,
+             an_engine_that_is_used_outside_of_a_job_is_not_idle,
+             a_killed_program_whose_work_drains_ends_the_claim,
+             a_program_that_comes_back_to_the_daemon_ends_the_claim,
+             what_a_program_did_last_is_seen_when_it_leaves, a_task_without_a_deadline_need_not_be_idle,
+             batond_looks_for_an_idle_instant_by_itself)
