@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -131,5 +132,184 @@ START_TEST(a_real_time_engine_sleeps_at_once)
 }
 END_TEST
 
+/* --- copies that the calling thread waits for --- */
+
+static char engines_file[] = "/tmp/baton-engines-XXXXXX";
+
+static void open_machine(struct work_context *context)
+{
+    static const unsigned devices[] = {0};
+
+    ck_assert_int_ge(close(mkstemp(engines_file)), 0);
+    ck_assert_int_eq(setenv("BATON_CUDA_CPU_ENGINES", engines_file, 1), 0);
+    ck_assert_int_eq(work_open(devices, 1), 0);
+    work_context_init(context, 0);
+}
+
+static void close_machine(void)
+{
+    work_close();
+    (void)unlink(engines_file);
+}
+
+/* What an operation of these tests saw, and what it waits for. */
+struct seen {
+    _Atomic bool *until;     /* waits until it is set; NULL: does not wait */
+    _Atomic unsigned *place; /* counts operations in the order of their ends */
+    unsigned nth;            /* its own */
+    pid_t thread;
+    _Atomic bool begun;
+};
+
+static CUresult see(struct work *work)
+{
+    struct seen *seen = work->data;
+
+    seen->thread = gettid();
+    atomic_store(&seen->begun, true);
+    while (seen->until && !atomic_load(seen->until))
+        (void)sched_yield();
+    if (seen->place)
+        seen->nth = ++*seen->place;
+    return CUDA_SUCCESS;
+}
+
+static const struct work_kind seeing = {.name = "see", .run = see};
+
+struct doing {
+    struct work_context *context;
+    struct work_stream *stream;
+    enum work_engine engine;
+    struct seen seen;
+    pid_t thread;
+    pthread_t handle;
+};
+
+static void *do_one(void *user)
+{
+    struct doing *doing = user;
+    struct work *work = work_new(&seeing, doing->engine, doing->context, &doing->seen);
+    CUresult status = CUDA_ERROR_UNKNOWN;
+
+    doing->thread = gettid();
+    ck_assert_ptr_nonnull(work);
+    ck_assert_int_eq(work_do(work, doing->stream, &status), 0);
+    ck_assert_int_eq(status, CUDA_SUCCESS);
+    ck_assert(work_is_done(work));
+    work_unref(work);
+    return NULL;
+}
+
+static void submit(struct work_context *context, struct work_stream *stream, enum work_engine engine,
+                   struct seen *seen)
+{
+    struct work *work = work_new(&seeing, engine, context, seen);
+
+    ck_assert_ptr_nonnull(work);
+    ck_assert_int_eq(work_submit(work, stream), 0);
+    work_unref(work);
+}
+
+START_TEST(a_copy_that_is_waited_for_is_done_by_the_calling_thread)
+{
+    struct work_context context;
+    struct doing doing = {.context = &context};
+
+    open_machine(&context);
+    doing.stream = work_stream_new(&context, 0, 0, false);
+    for (int engine = WORK_EXECUTION; engine < WORK_ENGINES; engine++) {
+        doing.engine = (enum work_engine)engine;
+        do_one(&doing);
+        ck_assert((doing.seen.thread == gettid()) == (engine != WORK_EXECUTION));
+    }
+    ck_assert_uint_eq(context.n_open, 0);
+    ck_assert_ptr_null(doing.stream->last);
+    work_stream_unref(doing.stream);
+    close_machine();
+}
+END_TEST
+
+/* In its stream a copy waits for a launch; on its engine for a copy that became ready before it. */
+START_TEST(a_copy_that_is_waited_for_overtakes_nothing)
+{
+    _Atomic bool go = false;
+    _Atomic unsigned place = 0;
+    struct work_context context;
+    struct seen launch = {.until = &go, .place = &place}, copy = launch, behind = {.place = &place};
+    struct doing same = {.context = &context, .engine = WORK_COPY_OUT, .seen = {.place = &place}};
+    struct doing other = {.context = &context, .engine = WORK_COPY_IN, .seen = {.place = &place}};
+
+    open_machine(&context);
+    same.stream = work_stream_new(&context, CU_STREAM_NON_BLOCKING, 0, false);
+    submit(&context, same.stream, WORK_EXECUTION, &launch);
+    submit(&context, NULL, WORK_COPY_IN, &copy);
+    while (!atomic_load(&copy.begun))
+        (void)sched_yield();
+    submit(&context, NULL, WORK_COPY_IN, &behind);
+    ck_assert_int_eq(pthread_create(&same.handle, NULL, do_one, &same), 0);
+    ck_assert_int_eq(pthread_create(&other.handle, NULL, do_one, &other), 0);
+    while (atomic_load(&context.n_open) < 5)
+        (void)sched_yield();
+    atomic_store(&go, true);
+    ck_assert_int_eq(pthread_join(same.handle, NULL), 0);
+    ck_assert_int_eq(pthread_join(other.handle, NULL), 0);
+    ck_assert_uint_gt(same.seen.nth, launch.nth);
+    ck_assert_uint_gt(behind.nth, copy.nth);
+    ck_assert_uint_gt(other.seen.nth, behind.nth);
+    ck_assert_int_ne(same.seen.thread, same.thread);
+    ck_assert_int_ne(other.seen.thread, other.thread);
+    work_stream_unref(same.stream);
+    close_machine();
+}
+END_TEST
+
+START_TEST(the_machine_s_end_waits_for_copies_of_callers)
+{
+    _Atomic unsigned place = 0;
+    struct work_context context;
+    struct doing doing = {.context = &context,
+                          .engine = WORK_COPY_IN,
+                          .seen = {.until = &work_machine.stopping, .place = &place}};
+
+    open_machine(&context);
+    ck_assert_int_eq(pthread_create(&doing.handle, NULL, do_one, &doing), 0);
+    while (!atomic_load(&doing.seen.begun))
+        (void)sched_yield();
+    close_machine();
+    ck_assert_uint_eq(place, 1);
+    ck_assert_int_eq(pthread_join(doing.handle, NULL), 0);
+}
+END_TEST
+
+static CUresult end_process(struct work *work)
+{
+    (void)work;
+    close_machine();
+    _exit(7);
+}
+
+/* As a signal handler that exits does while its thread copies. */
+START_TEST(a_caller_may_end_the_process_in_the_middle_of_its_copy)
+{
+    static const struct work_kind ending = {.name = "end", .run = end_process};
+    pid_t child = fork();
+    int status = 0;
+
+    ck_assert_int_ge(child, 0);
+    if (child == 0) {
+        struct work_context context;
+        CUresult code;
+
+        open_machine(&context);
+        (void)work_do(work_new(&ending, WORK_COPY_IN, &context, NULL), NULL, &code);
+        _exit(1);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+}
+END_TEST
+
 HARNESS_MAIN("cuda device's threads", 90, a_thread_on_the_device_s_core_leaves_it_to_the_device,
-             a_real_time_engine_sleeps_at_once)
+             a_real_time_engine_sleeps_at_once, a_copy_that_is_waited_for_is_done_by_the_calling_thread,
+             a_copy_that_is_waited_for_overtakes_nothing, the_machine_s_end_waits_for_copies_of_callers,
+             a_caller_may_end_the_process_in_the_middle_of_its_copy)

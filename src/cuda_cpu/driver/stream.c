@@ -211,10 +211,8 @@ CUresult stream_do(struct stream *stream, struct action *action, bool wait)
     work = action_work(action, &stream->context->work);
     if (!work)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    if (work_submit(work, stream->work) < 0)
+    if ((wait ? work_do(work, stream->work, &code) : work_submit(work, stream->work)) < 0)
         code = CUDA_ERROR_OUT_OF_MEMORY;
-    else if (wait)
-        code = work_wait(work);
     work_unref(work);
     return code;
 }

@@ -198,27 +198,89 @@ static void arrive(struct work *work)
         work_ready(work);
 }
 
+/*
+ * Under the lock: puts it at the end of the stream, and counts it. Its last wait, that for the
+ * submission, is left. *ret_before: a reference for the caller to drop.
+ */
+static int join_stream(struct work *work, struct work_stream *stream, struct work **ret_before)
+{
+    int result = stream ? add_stream_order(work, stream) : 0;
+
+    if (result < 0)
+        return result;
+    atomic_fetch_add(&work->context->n_open, 1);
+    work_ref(work); /* the machine's, until work_end */
+    if (stream) {
+        work_stream_ref(stream);
+        work->stream = stream;
+        *ret_before = stream->last;
+        stream->last = work_ref(work);
+    }
+    return 0;
+}
+
 int work_submit(struct work *work, struct work_stream *stream)
 {
     struct work *before = NULL;
-    int result = 0;
+    int result;
 
     pthread_mutex_lock(&work_machine.lock);
-    if (stream)
-        result = add_stream_order(work, stream);
-    if (result == 0) {
-        atomic_fetch_add(&work->context->n_open, 1);
-        work_ref(work); /* the machine's, until work_end */
-        if (stream) {
-            work_stream_ref(stream);
-            work->stream = stream;
-            before = stream->last;
-            stream->last = work_ref(work);
-        }
+    result = join_stream(work, stream, &before);
+    if (result == 0)
         arrive(work);
-    }
     pthread_mutex_unlock(&work_machine.lock);
     work_unref(before);
+    return result;
+}
+
+static struct work_queue *queue_of(const struct work *work)
+{
+    return work->engine == WORK_HOST   ? &work_machine.host
+           : work->engine == WORK_POLL ? &work_machine.poll
+                                       : &work_machine.engines[work->context->device][work->engine];
+}
+
+/* Under the lock: can the calling thread do it now, and overtake nothing? */
+static bool may_begin(const struct work *work)
+{
+    return (work->engine == WORK_COPY_IN || work->engine == WORK_COPY_OUT) && work->n_waits == 1 &&
+           atomic_load(&work->context->error) == CUDA_SUCCESS && list_empty(&queue_of(work)->ready) &&
+           !atomic_load(&work_machine.stopping);
+}
+
+/* Under the lock, which it unlocks meanwhile. */
+static void do_here(struct work *work)
+{
+    CUresult status;
+
+    work->n_waits = 0;
+    work_machine.n_callers++;
+    work_is_caller = true;
+    pthread_mutex_unlock(&work_machine.lock);
+    status = work_run(queue_of(work), work);
+    if (status != CUDA_SUCCESS)
+        atomic_store(&work->context->error, (int)status);
+    pthread_mutex_lock(&work_machine.lock);
+    work_is_caller = false;
+    work_machine.n_callers--;
+    work_end(work, status);
+}
+
+int work_do(struct work *work, struct work_stream *stream, CUresult *ret_status)
+{
+    struct work *before = NULL;
+    int result;
+
+    pthread_mutex_lock(&work_machine.lock);
+    result = join_stream(work, stream, &before);
+    if (result == 0 && may_begin(work))
+        do_here(work);
+    else if (result == 0)
+        arrive(work);
+    pthread_mutex_unlock(&work_machine.lock);
+    work_unref(before);
+    if (result == 0)
+        *ret_status = work_wait(work);
     return result;
 }
 
@@ -235,9 +297,7 @@ void work_ready(struct work *work)
         work_end(work, work->kind->run ? work->kind->run(work) : CUDA_SUCCESS);
         return;
     }
-    queue = work->engine == WORK_HOST   ? &work_machine.host
-            : work->engine == WORK_POLL ? &work_machine.poll
-                                        : &work_machine.engines[work->context->device][work->engine];
+    queue = queue_of(work);
     list_append(&queue->ready, &work->link);
     atomic_fetch_add(&queue->n_ready, 1);
     if (work_wake(queue))
@@ -305,7 +365,7 @@ bool work_is_done(const struct work *work)
 
 CUresult work_wait(struct work *work)
 {
-    if (!work_spin(&work->done, work->context->device)) {
+    if (!work_is_done(work) && !work_spin(&work->done, work->context->device)) {
         pthread_mutex_lock(&work_machine.lock);
         work_machine.n_sleepers++;
         while (!work_is_done(work) && !atomic_load(&work_machine.closed))

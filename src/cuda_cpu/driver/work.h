@@ -12,6 +12,9 @@
  * order of arrival among all processes (arrival.h). Host functions run on one thread of the
  * process. What needs no engine (records, joins) is done at the moment it becomes ready.
  *
+ * A copy that the calling thread waits for, with nothing before it, is done by that thread in its
+ * engine's turn (work_do()), as drivers do with pageable memory: no other thread wakes for it.
+ *
  * Streams are in order: an operation waits for the one before it in its stream. The legacy default
  * stream of a context waits for every blocking stream of the context, and they wait for it.
  *
@@ -146,6 +149,12 @@ int work_gate_context(struct work_context *context, struct work *gate);
  * stream. 0, or -ENOMEM: then nothing was submitted, and the caller drops its reference as always.
  */
 int work_submit(struct work *work, struct work_stream *stream);
+
+/*
+ * The same, and waits for its end. The calling thread does a copy itself if it can begin at once.
+ * 0 and its status as of work_wait(), or -ENOMEM.
+ */
+int work_do(struct work *work, struct work_stream *stream, CUresult *ret_status);
 
 /* The last operation of the stream that is not done, as a reference; NULL: none. */
 struct work *work_stream_tail(struct work_stream *stream);

@@ -31,6 +31,7 @@ extern struct work_machine {
     pthread_mutex_t lock;
     pthread_cond_t ended; /* an operation is done, and a thread sleeps for one */
     unsigned n_sleepers;
+    unsigned n_callers; /* threads that do an operation in work_do() */
     unsigned n_devices;
     atomic_bool stopping;
     atomic_bool closed;            /* the engines' threads have ended: what is not done never will be */
@@ -39,6 +40,12 @@ extern struct work_machine {
     struct arrival_file *arrival;
     struct work_queue engines[ARRIVAL_DEVICES][WORK_ENGINES], host, poll;
 } work_machine;
+
+/* Does the calling thread do an operation in work_do()? */
+extern _Thread_local bool work_is_caller;
+
+/* Runs it in its turn among all processes. With no lock held. */
+CUresult work_run(const struct work_queue *queue, struct work *work);
 
 /* Under the lock: every wait is over. */
 void work_ready(struct work *work);

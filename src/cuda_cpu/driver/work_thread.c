@@ -10,6 +10,7 @@
 #define SPIN_NS (50 * NSEC_PER_US) /* a sleeping thread costs as much to wake as this */
 #define POLL_NS (20 * NSEC_PER_US)
 
+_Thread_local bool work_is_caller;
 static _Thread_local bool in_callback;
 static _Thread_local struct work_queue *own_queue; /* of an engine's thread */
 
@@ -105,8 +106,7 @@ static struct work *next(struct work_queue *queue)
     return work;
 }
 
-/* Runs it in its turn among all processes. With no lock held. */
-static CUresult run_on_engine(struct work_queue *queue, struct work *work)
+CUresult work_run(const struct work_queue *queue, struct work *work)
 {
     unsigned device = (unsigned)queue->device;
     uint64_t ticket;
@@ -133,7 +133,7 @@ static void *run_engine(void *argument)
         status = (CUresult)atomic_load(&work->context->error);
         pthread_mutex_unlock(&work_machine.lock);
         if (status == CUDA_SUCCESS)
-            status = run_on_engine(queue, work);
+            status = work_run(queue, work);
         if (status != CUDA_SUCCESS)
             atomic_store(&work->context->error, (int)status);
         pthread_mutex_lock(&work_machine.lock);
@@ -276,6 +276,20 @@ static void stop(struct work_queue *queue)
         pthread_join(queue->thread, NULL);
 }
 
+/*
+ * Threads in work_do() give up their place in an engine's queue, or finish a copy. The calling
+ * thread may be one: a signal handler that exits.
+ */
+static void await_callers(void)
+{
+    pthread_mutex_lock(&work_machine.lock);
+    work_machine.n_sleepers++;
+    while (work_machine.n_callers > (work_is_caller ? 1 : 0))
+        pthread_cond_wait(&work_machine.ended, &work_machine.lock);
+    work_machine.n_sleepers--;
+    pthread_mutex_unlock(&work_machine.lock);
+}
+
 void work_close(void)
 {
     atomic_store(&work_machine.stopping, true);
@@ -283,6 +297,7 @@ void work_close(void)
         for (int engine = 0; engine < WORK_ENGINES; engine++)
             stop(&work_machine.engines[device][engine]);
     stop(&work_machine.poll);
+    await_callers();
     pthread_mutex_lock(&work_machine.lock);
     atomic_store(&work_machine.closed, true);
     pthread_cond_broadcast(&work_machine.ended);
