@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "cuda_cpu/driver/work_private.h"
+#include "cuda_cpu/driver/driver_state.h"
 #include "harness.h"
 
 enum { TRIES = 101 };
@@ -53,7 +53,7 @@ static baton_nsec spin(void *user)
     static const _Atomic bool never = false;
     baton_nsec before = on_core(CLOCK_THREAD_CPUTIME_ID);
 
-    atomic_store(&work_machine.engines[0][WORK_EXECUTION].core, *(int *)user);
+    atomic_store(&driver.machine.engines[0][WORK_EXECUTION].core, *(int *)user);
     ck_assert(!work_spin(&never, 0));
     return on_core(CLOCK_THREAD_CPUTIME_ID) - before;
 }
@@ -86,9 +86,9 @@ static bool is_asleep(struct work_queue *queue)
 {
     bool asleep;
 
-    pthread_mutex_lock(&work_machine.lock);
+    pthread_mutex_lock(&driver.machine.lock);
     asleep = queue->asleep;
-    pthread_mutex_unlock(&work_machine.lock);
+    pthread_mutex_unlock(&driver.machine.lock);
     return asleep;
 }
 
@@ -96,7 +96,7 @@ static bool is_asleep(struct work_queue *queue)
 static baton_nsec run_one(void *user)
 {
     static const struct work_kind kind = {.name = "nothing", .run = run};
-    struct work_queue *queue = &work_machine.engines[0][WORK_EXECUTION];
+    struct work_queue *queue = &driver.machine.engines[0][WORK_EXECUTION];
     struct work *work = work_new(&kind, WORK_EXECUTION, user, NULL);
     clockid_t clock;
 
@@ -122,7 +122,7 @@ START_TEST(a_real_time_engine_sleeps_at_once)
     ck_assert_int_eq(work_open(devices, 1), 0);
     work_context_init(&context, 0);
     ck_assert(is_awake(run_one, &context));
-    if (pthread_setschedparam(work_machine.engines[0][WORK_EXECUTION].thread, SCHED_FIFO, &parameters) == 0)
+    if (pthread_setschedparam(driver.machine.engines[0][WORK_EXECUTION].thread, SCHED_FIFO, &parameters) == 0)
         ck_assert(sleeps(run_one, &context));
     else
         printf("no permission for SCHED_FIFO: only an ordinary engine was tried\n");

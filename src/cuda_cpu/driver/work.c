@@ -5,10 +5,8 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "cuda_cpu/driver/driver_state.h"
 #include "cuda_cpu/driver/work_private.h"
-
-struct work_machine work_machine = {.lock = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP,
-                                    .ended = PTHREAD_COND_INITIALIZER};
 
 /* --- references --- */
 
@@ -73,11 +71,11 @@ struct work_stream *work_stream_new(struct work_context *context, unsigned flags
     stream->priority = priority;
     stream->legacy = legacy;
     stream->blocking = !legacy && !(flags & CU_STREAM_NON_BLOCKING);
-    pthread_mutex_lock(&work_machine.lock);
+    pthread_mutex_lock(&driver.machine.lock);
     list_append(&context->streams, &stream->link);
     if (legacy)
         context->legacy = stream;
-    pthread_mutex_unlock(&work_machine.lock);
+    pthread_mutex_unlock(&driver.machine.lock);
     return stream;
 }
 
@@ -96,12 +94,12 @@ void work_stream_retire(struct work_stream *stream)
 {
     struct work *last;
 
-    pthread_mutex_lock(&work_machine.lock);
+    pthread_mutex_lock(&driver.machine.lock);
     last = stream->last;
     if (!last)
         list_remove(&stream->link);
     stream->retired = true;
-    pthread_mutex_unlock(&work_machine.lock);
+    pthread_mutex_unlock(&driver.machine.lock);
     work_stream_unref(stream);
 }
 
@@ -113,14 +111,14 @@ int work_after_context(struct work *work, struct work_context *context)
 {
     int result;
 
-    pthread_mutex_lock(&work_machine.lock);
+    pthread_mutex_lock(&driver.machine.lock);
     result = add_edge(context->gate, work);
     list_for_each(at, &context->streams)
     {
         if (result == 0)
             result = add_edge(list_entry(at, struct work_stream, link)->last, work);
     }
-    pthread_mutex_unlock(&work_machine.lock);
+    pthread_mutex_unlock(&driver.machine.lock);
     return result;
 }
 
@@ -129,12 +127,12 @@ int work_gate_context(struct work_context *context, struct work *gate)
     struct work *before;
     int result;
 
-    pthread_mutex_lock(&work_machine.lock);
+    pthread_mutex_lock(&driver.machine.lock);
     before = context->gate;
     result = add_edge(before, gate);
     if (result == 0)
         context->gate = work_ref(gate);
-    pthread_mutex_unlock(&work_machine.lock);
+    pthread_mutex_unlock(&driver.machine.lock);
     if (result == 0)
         work_unref(before);
     return result;
@@ -163,9 +161,9 @@ int work_after(struct work *work, struct work *other)
 
     if (!other || work_is_done(other))
         return 0;
-    pthread_mutex_lock(&work_machine.lock);
+    pthread_mutex_lock(&driver.machine.lock);
     result = add_edge(other, work);
-    pthread_mutex_unlock(&work_machine.lock);
+    pthread_mutex_unlock(&driver.machine.lock);
     return result;
 }
 
@@ -203,7 +201,7 @@ int work_submit(struct work *work, struct work_stream *stream)
     struct work *before = NULL;
     int result = 0;
 
-    pthread_mutex_lock(&work_machine.lock);
+    pthread_mutex_lock(&driver.machine.lock);
     if (stream)
         result = add_stream_order(work, stream);
     if (result == 0) {
@@ -217,7 +215,7 @@ int work_submit(struct work *work, struct work_stream *stream)
         }
         arrive(work);
     }
-    pthread_mutex_unlock(&work_machine.lock);
+    pthread_mutex_unlock(&driver.machine.lock);
     work_unref(before);
     return result;
 }
@@ -235,9 +233,9 @@ void work_ready(struct work *work)
         work_end(work, work->kind->run ? work->kind->run(work) : CUDA_SUCCESS);
         return;
     }
-    queue = work->engine == WORK_HOST   ? &work_machine.host
-            : work->engine == WORK_POLL ? &work_machine.poll
-                                        : &work_machine.engines[work->context->device][work->engine];
+    queue = work->engine == WORK_HOST   ? &driver.machine.host
+            : work->engine == WORK_POLL ? &driver.machine.poll
+                                        : &driver.machine.engines[work->context->device][work->engine];
     list_append(&queue->ready, &work->link);
     atomic_fetch_add(&queue->n_ready, 1);
     if (work_wake(queue))
@@ -267,7 +265,7 @@ static void leave_stream(struct work *work)
  */
 void work_end(struct work *work, CUresult status)
 {
-    struct work_machine *m = &work_machine;
+    struct work_machine *m = &driver.machine;
     struct work_edge *edge, **tail;
 
     work->status = status;
@@ -281,8 +279,8 @@ void work_end(struct work *work, CUresult status)
     *tail = work->dependents;
     work->dependents = NULL;
     leave_stream(work);
-    if (work_machine.n_sleepers)
-        pthread_cond_broadcast(&work_machine.ended);
+    if (driver.machine.n_sleepers)
+        pthread_cond_broadcast(&driver.machine.ended);
     work_unref(work);
     if (m->telling)
         return;
@@ -306,12 +304,12 @@ bool work_is_done(const struct work *work)
 CUresult work_wait(struct work *work)
 {
     if (!work_spin(&work->done, work->context->device)) {
-        pthread_mutex_lock(&work_machine.lock);
-        work_machine.n_sleepers++;
-        while (!work_is_done(work) && !atomic_load(&work_machine.closed))
-            pthread_cond_wait(&work_machine.ended, &work_machine.lock);
-        work_machine.n_sleepers--;
-        pthread_mutex_unlock(&work_machine.lock);
+        pthread_mutex_lock(&driver.machine.lock);
+        driver.machine.n_sleepers++;
+        while (!work_is_done(work) && !atomic_load(&driver.machine.closed))
+            pthread_cond_wait(&driver.machine.ended, &driver.machine.lock);
+        driver.machine.n_sleepers--;
+        pthread_mutex_unlock(&driver.machine.lock);
     }
     return work_is_done(work) ? work->status : CUDA_ERROR_DEINITIALIZED;
 }
@@ -320,9 +318,9 @@ struct work *work_stream_tail(struct work_stream *stream)
 {
     struct work *last;
 
-    pthread_mutex_lock(&work_machine.lock);
+    pthread_mutex_lock(&driver.machine.lock);
     last = stream->last ? work_ref(stream->last) : NULL;
-    pthread_mutex_unlock(&work_machine.lock);
+    pthread_mutex_unlock(&driver.machine.lock);
     return last;
 }
 
@@ -334,8 +332,8 @@ CUresult work_wait_stream(struct work_stream *stream)
         (void)work_wait(last);
         work_unref(last);
     }
-    return atomic_load(&work_machine.closed) ? CUDA_ERROR_DEINITIALIZED
-                                             : (CUresult)atomic_load(&stream->context->error);
+    return atomic_load(&driver.machine.closed) ? CUDA_ERROR_DEINITIALIZED
+                                               : (CUresult)atomic_load(&stream->context->error);
 }
 
 /* The last operation of the first stream that has one; the caller waits and asks again. */
@@ -343,7 +341,7 @@ static struct work *any_tail(struct work_context *context)
 {
     struct work *last = NULL;
 
-    pthread_mutex_lock(&work_machine.lock);
+    pthread_mutex_lock(&driver.machine.lock);
     list_for_each(at, &context->streams)
     {
         struct work_stream *stream = list_entry(at, struct work_stream, link);
@@ -351,7 +349,7 @@ static struct work *any_tail(struct work_context *context)
         if (!last && stream->last)
             last = work_ref(stream->last);
     }
-    pthread_mutex_unlock(&work_machine.lock);
+    pthread_mutex_unlock(&driver.machine.lock);
     return last;
 }
 
@@ -359,13 +357,13 @@ CUresult work_wait_context(struct work_context *context)
 {
     struct work *last;
 
-    while (atomic_load(&context->n_open) && !atomic_load(&work_machine.closed) &&
+    while (atomic_load(&context->n_open) && !atomic_load(&driver.machine.closed) &&
            (last = any_tail(context))) {
         (void)work_wait(last);
         work_unref(last);
     }
-    return atomic_load(&work_machine.closed) ? CUDA_ERROR_DEINITIALIZED
-                                             : (CUresult)atomic_load(&context->error);
+    return atomic_load(&driver.machine.closed) ? CUDA_ERROR_DEINITIALIZED
+                                               : (CUresult)atomic_load(&context->error);
 }
 
 void work_wait_last(struct work_context *context)
@@ -373,7 +371,7 @@ void work_wait_last(struct work_context *context)
     const struct timespec moment = {.tv_nsec = 50000};
 
     atomic_store(&context->ending, true);
-    while (atomic_load(&context->n_open) && !atomic_load(&work_machine.closed))
+    while (atomic_load(&context->n_open) && !atomic_load(&driver.machine.closed))
         nanosleep(&moment, NULL);
     work_unref(context->gate);
     context->gate = NULL;
@@ -384,8 +382,8 @@ CUresult work_query_stream(struct work_stream *stream)
     CUresult error = (CUresult)atomic_load(&stream->context->error);
     bool busy;
 
-    pthread_mutex_lock(&work_machine.lock);
+    pthread_mutex_lock(&driver.machine.lock);
     busy = stream->last && !work_is_done(stream->last);
-    pthread_mutex_unlock(&work_machine.lock);
+    pthread_mutex_unlock(&driver.machine.lock);
     return error != CUDA_SUCCESS ? error : busy ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
 }
