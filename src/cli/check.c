@@ -54,19 +54,8 @@ static int check_plan(const char *path, const char *text, size_t size, bool prin
     return 0;
 }
 
-/* Checks all overhead sets of a file that `baton measure` wrote. */
-static int check_sets(const struct document *document, struct arena *arena, bool print,
-                      struct input_error *ret_error)
+static void print_sets(const struct study_overheads sets[], size_t n)
 {
-    static const char *const keys[] = {"sets", NULL};
-    static struct study_overheads sets[STUDY_MAX_OVERHEADS];
-    size_t n = 0;
-    int result = node_expect_mapping(document, document->root, keys, ret_error);
-
-    if (!result)
-        result = study_overheads_read(document, node_get(document->root, "sets"), arena, sets, &n, ret_error);
-    if (result || !print)
-        return result;
     printf("sets:\n");
     for (size_t i = 0; i < n; i++) {
         printf("  - name: ");
@@ -78,7 +67,27 @@ static int check_sets(const struct document *document, struct arena *arena, bool
             overheads_print(&sets[i].sets[o], "      ", stdout);
         }
     }
-    return 0;
+}
+
+/* Checks all overhead sets of a file that `baton measure` wrote. */
+static int check_sets(const struct document *document, struct arena *arena, bool print,
+                      struct input_error *ret_error)
+{
+    static const char *const keys[] = {"sets", NULL};
+    struct study_overheads *sets;
+    size_t n = 0;
+    int result = node_expect_mapping(document, document->root, keys, ret_error);
+
+    if (result)
+        return result;
+    sets = calloc(STUDY_MAX_OVERHEADS, sizeof *sets);
+    if (!sets)
+        return -ENOMEM;
+    result = study_overheads_read(document, node_get(document->root, "sets"), arena, sets, &n, ret_error);
+    if (!result && print)
+        print_sets(sets, n);
+    free(sets);
+    return result;
 }
 
 static int check_overheads(const char *path, const char *text, size_t size, bool print,

@@ -247,6 +247,8 @@ int recording_take(struct trace_recording *recording, struct monitor *monitor)
 
 void recording_done(struct trace_recording *recording)
 {
+    if (!recording)
+        return;
     free(recording->records);
     free(recording->clients);
     free(recording->kernels);

@@ -10,6 +10,7 @@
 
 #include "base/demangle.h"
 #include "base/file.h"
+#include "cli/cli_signals.h"
 #include "cli/subcommand.h"
 
 /* ---- the table ---- */
@@ -93,12 +94,10 @@ void table_done(struct table *table)
 
 /* ---- the program ---- */
 
-static volatile sig_atomic_t program; /* 0: not yet, or no longer */
-
 static void pass_on(int number)
 {
-    if (program > 0)
-        (void)kill((pid_t)program, number);
+    if (cli_signals.program > 0)
+        (void)kill((pid_t)cli_signals.program, number);
 }
 
 /*
@@ -181,11 +180,11 @@ int table_run(char *const command[])
         (void)rmdir(folder);
         return CLI_OWN_FAILURE;
     }
-    program = pid;
+    cli_signals.program = pid;
     stay_beside();
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
-    program = 0;
+    cli_signals.program = 0;
     if (read_folder(folder, &table) == 0)
         table_print(&table, stderr);
     table_done(&table);

@@ -15,6 +15,7 @@
 
 #include "base/draft.h"
 #include "base/nsec.h"
+#include "cli/cli_signals.h"
 #include "cli/subcommand.h"
 #include "cli/top_frame.h"
 
@@ -43,8 +44,6 @@ struct top {
     bool reversed, help, colours;
     struct termios saved;
 };
-
-static volatile sig_atomic_t stopped, resized;
 
 static const struct snapshot *oldest(const struct top *top)
 {
@@ -154,9 +153,9 @@ static void draw(struct top *top)
 static void on_signal(int number)
 {
     if (number == SIGWINCH)
-        resized = 1;
+        cli_signals.resized = 1;
     else
-        stopped = 1;
+        cli_signals.stopped = 1;
 }
 
 static int open_terminal(struct top *top)
@@ -217,9 +216,9 @@ static enum pause_end pause_frame(struct top *top, int wait_ms)
     char keys[64];
     ssize_t n;
 
-    resized = 0;
-    if (poll(&input, 1, wait_ms) <= 0 || stopped)
-        return stopped ? PAUSE_QUIT : resized ? PAUSE_REDRAW : PAUSE_FRAME;
+    cli_signals.resized = 0;
+    if (poll(&input, 1, wait_ms) <= 0 || cli_signals.stopped)
+        return cli_signals.stopped ? PAUSE_QUIT : cli_signals.resized ? PAUSE_REDRAW : PAUSE_FRAME;
     n = read(STDIN_FILENO, keys, sizeof keys);
     if (n == 0 && (input.revents & POLLHUP))
         return PAUSE_QUIT; /* the terminal is closed */
@@ -278,7 +277,7 @@ static int live(const struct cli_args *args, struct top *top, int interval_ms)
     if (result)
         return cli_fail_environment(args, result, "terminal");
     top->colours = !no_colour || !*no_colour;
-    while (end != PAUSE_QUIT && !stopped) {
+    while (end != PAUSE_QUIT && !cli_signals.stopped) {
         draw(top);
         end = pause_frame(top, top->connected ? interval_ms : GONE_MS);
         if (end == PAUSE_FRAME)
@@ -318,29 +317,41 @@ static enum top_sort sort_named(const char *word)
     return (enum top_sort)i;
 }
 
-static int run(const struct cli_args *args)
+static int show(const struct cli_args *args, struct top *top, int interval_ms)
 {
-    static struct top top;
-    long long interval_ms = INTERVAL_MS;
-    int status = cli_int(args, "interval", 50, 60000, &interval_ms);
-    int result;
+    int result = refresh(top);
+    int status;
 
-    if (status)
-        return status;
-    top.sort = sort_named(cli_value(args, "sort", "gpu%"));
-    if (top.sort == TOP_SORT_N)
-        return cli_fail_usage(args,
-                              "--sort: expected gpu%%, priority, name, pid, jobs, response, worst or missed");
-    top.socket = cli_value(args, "socket", NULL);
-    result = refresh(&top);
     if (result)
         return monitor_fail_absent(args, top.socket, result);
     if (!cli_has(args, "once") && isatty(STDOUT_FILENO) && isatty(STDIN_FILENO))
-        status = live(args, &top, (int)interval_ms);
+        status = live(args, top, interval_ms);
     else
-        status = print_once(args, &top);
-    if (top.connected)
-        monitor_close(&top.monitor);
+        status = print_once(args, top);
+    if (top->connected)
+        monitor_close(&top->monitor);
+    return status;
+}
+
+static int run(const struct cli_args *args)
+{
+    long long interval_ms = INTERVAL_MS;
+    int status = cli_int(args, "interval", 50, 60000, &interval_ms);
+    enum top_sort sort = sort_named(cli_value(args, "sort", "gpu%"));
+    struct top *top;
+
+    if (status)
+        return status;
+    if (sort == TOP_SORT_N)
+        return cli_fail_usage(args,
+                              "--sort: expected gpu%%, priority, name, pid, jobs, response, worst or missed");
+    top = calloc(1, sizeof *top);
+    if (!top)
+        return cli_fail_environment(args, -ENOMEM, "top");
+    top->sort = sort;
+    top->socket = cli_value(args, "socket", NULL);
+    status = show(args, top, (int)interval_ms);
+    free(top);
     return status;
 }
 

@@ -454,7 +454,7 @@ static int write_file(const struct trace_recording *recording, const char *path)
 
 static int run(const struct cli_args *args)
 {
-    static struct trace_recording recording;
+    struct trace_recording *recording;
     const char *path = cli_value(args, "output", NULL);
     struct monitor monitor;
     int result;
@@ -464,20 +464,22 @@ static int run(const struct cli_args *args)
     result = monitor_open(&monitor, cli_value(args, "socket", NULL));
     if (result)
         return monitor_fail_absent(args, cli_value(args, "socket", NULL), result);
-    result = recording_take(&recording, &monitor);
+    recording = calloc(1, sizeof *recording);
+    result = recording ? recording_take(recording, &monitor) : -ENOMEM;
     monitor_close(&monitor);
     if (result) {
         result = cli_fail_environment(args, result, "batond");
     } else {
-        result = write_file(&recording, path);
+        result = write_file(recording, path);
         if (result)
             result = cli_fail_environment(args, result, "%s", path);
         else
             (void)fprintf(strcmp(path, "-") == 0 ? stderr : stdout,
                           "%zu records, %" PRIu64 " older ones overwritten; open %s in ui.perfetto.dev\n",
-                          recording.n, recording.lost, path);
+                          recording->n, recording->lost, path);
     }
-    recording_done(&recording);
+    recording_done(recording);
+    free(recording);
     return result;
 }
 

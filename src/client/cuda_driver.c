@@ -1,13 +1,9 @@
 #include "client/cuda_driver.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
-#include <stdbool.h>
 #include <stddef.h>
 
-static struct cuda_driver functions;
-static bool complete;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+#include "client/client_process.h"
 
 static void load(void)
 {
@@ -15,9 +11,9 @@ static void load(void)
 
     if (!library)
         return;
-    complete = true;
-#define FIND(name) *(void **)&functions.name = dlsym(library, #name);
-#define NEED(name) complete = complete && functions.name;
+    client_process.cuda_complete = true;
+#define FIND(name) *(void **)&client_process.cuda.name = dlsym(library, #name);
+#define NEED(name) client_process.cuda_complete = client_process.cuda_complete && client_process.cuda.name;
     CUDA_DRIVER_FUNCTIONS(FIND)
     CUDA_DRIVER_NEWER(FIND)
     CUDA_DRIVER_FUNCTIONS(NEED)
@@ -27,8 +23,8 @@ static void load(void)
 
 const struct cuda_driver *cuda_driver_get(void)
 {
-    (void)pthread_once(&once, load);
-    return complete ? &functions : NULL;
+    (void)pthread_once(&client_process.cuda_once, load);
+    return client_process.cuda_complete ? &client_process.cuda : NULL;
 }
 
 const char *cuda_driver_error_name(int code)

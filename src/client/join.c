@@ -4,18 +4,17 @@
 #include <stdatomic.h>
 
 #include "base/clock.h"
+#include "client/client_process.h"
 #include "client/session_private.h"
-
-static struct session *_Atomic offered;
 
 void join_offer(struct session *session)
 {
-    atomic_store(&offered, session);
+    atomic_store(&client_process.offered, session);
 }
 
 static int job_begin(void)
 {
-    struct session *session = atomic_load(&offered);
+    struct session *session = atomic_load(&client_process.offered);
 
     if (!session)
         return -ENOTCONN;
@@ -25,14 +24,14 @@ static int job_begin(void)
 
 static int job_begin_at(int64_t release_ns)
 {
-    struct session *session = atomic_load(&offered);
+    struct session *session = atomic_load(&client_process.offered);
 
     return session ? session_job_begin_released(session, release_ns, clock_now()) : -ENOTCONN;
 }
 
 static int job_end(void)
 {
-    struct session *session = atomic_load(&offered);
+    struct session *session = atomic_load(&client_process.offered);
 
     if (!session)
         return -ENOTCONN;
@@ -43,7 +42,7 @@ static int job_end(void)
 
 static int job_gpu_done(void)
 {
-    struct session *session = atomic_load(&offered);
+    struct session *session = atomic_load(&client_process.offered);
 
     if (!session)
         return -ENOTCONN;
@@ -53,7 +52,7 @@ static int job_gpu_done(void)
 
 static int job_report(struct baton_job_report *ret_report)
 {
-    struct session *session = atomic_load(&offered);
+    struct session *session = atomic_load(&client_process.offered);
     const struct jobs *jobs;
 
     if (!session)
@@ -81,7 +80,7 @@ static int job_report(struct baton_job_report *ret_report)
 
 static int group_take(const struct lease_group_engine engines[], size_t n, struct lease_group *ret_group)
 {
-    return lease_group_take(atomic_load(&offered), engines, n, ret_group);
+    return lease_group_take(atomic_load(&client_process.offered), engines, n, ret_group);
 }
 
 static void name_device(uintptr_t device, char name[DEVICE_NAME_SIZE])

@@ -9,11 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/client_process.h"
 #include "client/join.h"
 #include "client/settings.h"
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static const struct join_hooks *hooks; /* guarded by lock */
 
 /* Is this the path of the layer, with or without a version behind its name? */
 static bool is_layer(const char *path)
@@ -87,12 +85,12 @@ const struct join_hooks *join_find(void)
 {
     const struct join_hooks *found;
 
-    pthread_mutex_lock(&lock);
-    if (!hooks)
-        hooks = hooks_of_layer();
-    if (!hooks)
-        hooks = hooks_of_our_own();
-    found = hooks;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_lock(&client_process.hooks_lock);
+    if (!client_process.hooks)
+        client_process.hooks = hooks_of_layer();
+    if (!client_process.hooks)
+        client_process.hooks = hooks_of_our_own();
+    found = client_process.hooks;
+    pthread_mutex_unlock(&client_process.hooks_lock);
     return found;
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "client/client_process.h"
 #include "client/lease_private.h"
 
 int lease_open(struct session *session, const char *device, enum engine_kind engine, struct lease **ret_lease)
@@ -106,19 +107,19 @@ void lease_sleep(lease_word *word, uint64_t seen, baton_nsec until_at)
  */
 static baton_nsec awake_until(void)
 {
-    static atomic_int n_cores;
     int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
 
     if (policy != SCHED_FIFO && policy != SCHED_RR)
         return 0;
-    if (atomic_load_explicit(&n_cores, memory_order_relaxed) == 0) {
+    if (atomic_load_explicit(&client_process.n_cores, memory_order_relaxed) == 0) {
         cpu_set_t allowed;
 
-        atomic_store_explicit(&n_cores,
+        atomic_store_explicit(&client_process.n_cores,
                               sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1,
                               memory_order_relaxed);
     }
-    return atomic_load_explicit(&n_cores, memory_order_relaxed) > 1 ? clock_now() + NSEC_PER_MS : 0;
+    return atomic_load_explicit(&client_process.n_cores, memory_order_relaxed) > 1 ? clock_now() + NSEC_PER_MS
+                                                                                   : 0;
 }
 
 /* Awake or asleep: until the word differs from `seen`, or perhaps earlier. */

@@ -1,13 +1,9 @@
 #include "client/opencl.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
-#include <stdbool.h>
 #include <stddef.h>
 
-static struct opencl functions;
-static bool complete;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+#include "client/client_process.h"
 
 static void load(void)
 {
@@ -15,18 +11,18 @@ static void load(void)
 
     if (!loader)
         return;
-    complete = true;
+    client_process.opencl_complete = true;
 #define OPENCL_LOAD(name)                                                                                    \
-    *(void **)&functions.name = dlsym(loader, #name);                                                        \
-    complete = complete && functions.name;
+    *(void **)&client_process.opencl.name = dlsym(loader, #name);                                            \
+    client_process.opencl_complete = client_process.opencl_complete && client_process.opencl.name;
     OPENCL_FUNCTIONS(OPENCL_LOAD)
 #undef OPENCL_LOAD
 }
 
 const struct opencl *opencl_get(void)
 {
-    (void)pthread_once(&once, load);
-    return complete ? &functions : NULL;
+    (void)pthread_once(&client_process.opencl_once, load);
+    return client_process.opencl_complete ? &client_process.opencl : NULL;
 }
 
 const char *opencl_error_name(cl_int error)

@@ -3,6 +3,7 @@
  * loader.
  */
 #include "base/file.h"
+#include "cuda_cpu/device_state.h"
 #include "cuda_cpu/image_private.h"
 #include "translate/cache.h"
 #include "translate/child.h"
@@ -236,8 +237,7 @@ static void write_cache(const char *folder, const char *key, const char *code, s
  */
 static void path_of(int fd, char ret_path[160])
 {
-    static atomic_uint counter;
-    unsigned number = atomic_fetch_add(&counter, 1);
+    unsigned number = atomic_fetch_add(&device_state.n_loaded, 1);
     size_t n = (size_t)snprintf(ret_path, 160, "/proc/self/fd");
 
     for (unsigned i = 0; i < 32; i++, number >>= 1)

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "cuda_cpu/driver/work_private.h"
+#include "cuda_cpu/driver/driver_state.h"
 #include "harness.h"
 
 enum { TRIES = 101 };
@@ -54,7 +54,7 @@ static baton_nsec spin(void *user)
     static const _Atomic bool never = false;
     baton_nsec before = on_core(CLOCK_THREAD_CPUTIME_ID);
 
-    atomic_store(&work_machine.engines[0][WORK_EXECUTION].core, *(int *)user);
+    atomic_store(&driver.machine.engines[0][WORK_EXECUTION].core, *(int *)user);
     ck_assert(!work_spin(&never, 0));
     return on_core(CLOCK_THREAD_CPUTIME_ID) - before;
 }
@@ -87,9 +87,9 @@ static bool is_asleep(struct work_queue *queue)
 {
     bool asleep;
 
-    pthread_mutex_lock(&work_machine.lock);
+    pthread_mutex_lock(&driver.machine.lock);
     asleep = queue->asleep;
-    pthread_mutex_unlock(&work_machine.lock);
+    pthread_mutex_unlock(&driver.machine.lock);
     return asleep;
 }
 
@@ -97,7 +97,7 @@ static bool is_asleep(struct work_queue *queue)
 static baton_nsec run_one(void *user)
 {
     static const struct work_kind kind = {.name = "nothing", .run = run};
-    struct work_queue *queue = &work_machine.engines[0][WORK_EXECUTION];
+    struct work_queue *queue = &driver.machine.engines[0][WORK_EXECUTION];
     struct work *work = work_new(&kind, WORK_EXECUTION, user, NULL);
     clockid_t clock;
 
@@ -123,7 +123,7 @@ START_TEST(a_real_time_engine_sleeps_at_once)
     ck_assert_int_eq(work_open(devices, 1), 0);
     work_context_init(&context, 0);
     ck_assert(is_awake(run_one, &context));
-    if (pthread_setschedparam(work_machine.engines[0][WORK_EXECUTION].thread, SCHED_FIFO, &parameters) == 0)
+    if (pthread_setschedparam(driver.machine.engines[0][WORK_EXECUTION].thread, SCHED_FIFO, &parameters) == 0)
         ck_assert(sleeps(run_one, &context));
     else
         printf("no permission for SCHED_FIFO: only an ordinary engine was tried\n");
@@ -269,7 +269,7 @@ START_TEST(the_machine_s_end_waits_for_copies_of_callers)
     struct work_context context;
     struct doing doing = {.context = &context,
                           .engine = WORK_COPY_IN,
-                          .seen = {.until = &work_machine.stopping, .place = &place}};
+                          .seen = {.until = &driver.machine.stopping, .place = &place}};
 
     open_machine(&context);
     ck_assert_int_eq(pthread_create(&doing.handle, NULL, do_one, &doing), 0);

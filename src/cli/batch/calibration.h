@@ -34,6 +34,7 @@ struct calibration {
     size_t n_sizes;
     size_t n_samples, n_disturbed; /* of combinations; how many of them other programs disturbed */
     size_t repeat;
+    size_t shown; /* percent of the combinations, as the user knows */
     baton_nsec window;
     int64_t bytes;
     struct topology topology; /* the result, after reading it back */

@@ -45,17 +45,16 @@ static void choose_combinations(struct calibration *it)
         add_combination(it, mask);
 }
 
-static void show_progress(const struct calibration *it, size_t done, size_t all)
+static void show_progress(struct calibration *it, size_t done, size_t all)
 {
-    static size_t shown;
     size_t percent = 100 * done / all;
 
     if (isatty(STDERR_FILENO))
         (void)fprintf(stderr, "\rcalibrating: %3zu %% of %zu combinations x %zu%s", percent,
                       it->n_combinations, it->repeat, done == all ? "\n" : "");
-    else if (percent / 25 > shown / 25)
+    else if (percent / 25 > it->shown / 25)
         (void)fprintf(stderr, "calibrating: %zu %%\n", percent);
-    shown = percent;
+    it->shown = percent;
 }
 
 /*

@@ -114,8 +114,8 @@ static int ascending(const void *a, const void *b)
 /* How many samples are longer than x, on a logarithmic scale (as in the paper's Fig. 10). */
 static void draw_tail(const struct measurement *measurement, int probe, FILE *out)
 {
-    static double x[MEASURE_CONDITIONS][TAIL_POINTS];
-    static double y[MEASURE_CONDITIONS][TAIL_POINTS];
+    double x[MEASURE_CONDITIONS][TAIL_POINTS];
+    double y[MEASURE_CONDITIONS][TAIL_POINTS];
     struct svg_series series[MEASURE_CONDITIONS];
     struct svg_chart chart = {.title = probe_names[probe],
                               .x_label = "us",
@@ -148,8 +148,8 @@ static void draw_tail(const struct measurement *measurement, int probe, FILE *ou
 /* Counts per bin up to the 99.5th percentile of the worst condition; the tail shows the rest. */
 static void draw_histogram(const struct measurement *measurement, int probe, FILE *out)
 {
-    static double x[BINS];
-    static double y[MEASURE_CONDITIONS][BINS];
+    double x[BINS];
+    double y[MEASURE_CONDITIONS][BINS];
     struct svg_series series[MEASURE_CONDITIONS];
     struct svg_chart chart = {.title = probe_names[probe],
                               .x_label = "us (99.5 % of the samples)",

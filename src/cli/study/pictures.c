@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <math.h>
 #include <sqlite3.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "report/axis.h"
@@ -15,12 +16,11 @@ struct curve {
     size_t n;
 };
 
+/* About a megabyte. */
 struct curves {
     struct curve curves[STUDY_MAX_CURVES];
     size_t n;
 };
-
-static struct curves drawn; /* a megabyte, used by one picture at a time */
 
 /* Rows of (x, y) become the next curve; the statement is finalised. */
 static int read_curve(struct curves *curves, const char *name, sqlite3_stmt *statement)
@@ -129,22 +129,23 @@ int study_draw_curves(struct store *store, const struct ranking *ranking, const 
 {
     const struct rank_table *table = ranking_table(ranking, scene->overheads);
     bool chosen[STUDY_MAX_CONFIGURATIONS] = {false};
+    struct curves *drawn = calloc(1, sizeof *drawn);
+    int result = drawn ? 0 : -ENOMEM;
     char title[600];
-    int result;
 
-    drawn.n = 0;
-    result = table ? choose(store, ranking, table, chosen) : -EIO;
-
+    if (!result)
+        result = table ? choose(store, ranking, table, chosen) : -EIO;
     for (size_t i = 0; i < ranking->n_configurations && !result; i++) {
         size_t c = table->order[i];
 
-        if (chosen[c] && drawn.n < STUDY_MAX_CURVES)
-            result = read_scene(store, scene, table->rows[c].configuration, &drawn);
+        if (chosen[c] && drawn->n < STUDY_MAX_CURVES)
+            result = read_scene(store, scene, table->rows[c].configuration, drawn);
     }
     if (!result) {
         study_scene_title(scene, title, sizeof title);
-        draw_chart(&drawn, title, "utilisation of the task set", BOUNDED_SETS, out);
+        draw_chart(drawn, title, "utilisation of the task set", BOUNDED_SETS, out);
     }
+    free(drawn);
     return result;
 }
 
@@ -200,11 +201,9 @@ int study_draw_gema(struct store *store, const char *analysis, FILE *out)
 {
     static const char *const policies[] = {"gema", "local", "global", "single"};
     bool utilisation = true;
+    struct curves *drawn = calloc(1, sizeof *drawn);
+    int result = drawn ? gema_varies(store, &utilisation) : -ENOMEM;
     char title[128];
-    int result;
-
-    drawn.n = 0;
-    result = gema_varies(store, &utilisation);
 
     for (size_t i = 0; i < sizeof policies / sizeof policies[0] && !result; i++) {
         sqlite3_stmt *statement;
@@ -221,12 +220,13 @@ int study_draw_gema(struct store *store, const char *analysis, FILE *out)
         }
         (void)sqlite3_bind_text(statement, 1, analysis, -1, SQLITE_STATIC);
         (void)sqlite3_bind_text(statement, 2, policies[i], -1, SQLITE_STATIC);
-        result = read_curve(&drawn, policies[i], statement);
+        result = read_curve(drawn, policies[i], statement);
     }
     if (!result) {
         (void)snprintf(title, sizeof title, "Schedulable sets by policy, analysis %s", analysis);
-        draw_chart(&drawn, title, utilisation ? "GPU utilisation U_G" : "share of dependent kernels P_D",
+        draw_chart(drawn, title, utilisation ? "GPU utilisation U_G" : "share of dependent kernels P_D",
                    MET_SETS, out);
     }
+    free(drawn);
     return result;
 }

@@ -7,17 +7,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/cli_signals.h"
 #include "cli/study/study.h"
 #include "study/run/run_study.h"
 
 #define MAX_JOBS 1024
 
-static atomic_bool stop;
-
 static void on_signal(int signal)
 {
     (void)signal;
-    atomic_store(&stop, true);
+    atomic_store(&cli_signals.stop, true);
 }
 
 static void catch_signals(void)
@@ -104,7 +103,7 @@ static int run_here(const struct cli_args *args, const struct study_spec *spec,
     bool terminal = isatty(STDERR_FILENO) && !cli_has(args, "json");
     int result = store_open_run(path, spec, &store);
 
-    options->stop = &stop;
+    options->stop = &cli_signals.stop;
     options->progress = terminal ? show_progress : NULL;
     if (!result)
         result = study_run(spec, store, options, &state);
@@ -135,8 +134,8 @@ static int run_among_others(const struct cli_args *args, const struct study_spec
     if (transport->rank == 0)
         status = run_here(args, spec, options);
     else
-        status = study_serve(spec, transport, &stop) ? CLI_ENVIRONMENT : CLI_YES;
-    if (status != CLI_YES && !atomic_load(&stop)) {
+        status = study_serve(spec, transport, &cli_signals.stop) ? CLI_ENVIRONMENT : CLI_YES;
+    if (status != CLI_YES && !atomic_load(&cli_signals.stop)) {
         (void)fflush(stdout);
         transport->abort(status);
     }

@@ -7,12 +7,23 @@
 #ifndef CUDA_CPU_DRIVER_ADVICE_H
 #define CUDA_CPU_DRIVER_ADVICE_H
 
+#include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "cuda_abi/driver_abi.h"
 
 enum advice_kind { ADVICE_READ_MOSTLY, ADVICE_PREFERRED, ADVICE_ACCESSED_BY, ADVICE_PREFETCHED };
+
+struct advice;
+
+/* What was said, in order. Later advice replaces earlier. */
+struct driver_advices {
+    pthread_mutex_t lock;
+    struct advice *all;
+    size_t n, room;
+};
 
 /*
  * The range has this advice from now on; is_set false: it has it no longer. location: of the

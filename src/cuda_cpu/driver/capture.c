@@ -2,33 +2,15 @@
 
 #include <stdlib.h>
 
+#include "cuda_cpu/driver/driver_state.h"
 #include "cuda_cpu/driver/handles.h"
-
-pthread_mutex_t capture_lock = PTHREAD_MUTEX_INITIALIZER;
-
-/* Under capture_lock. */
-static struct {
-    struct list all; /* capture::link */
-    bool ready;
-    unsigned long long last_id;
-} captures;
-
-static _Thread_local CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 
 CUstreamCaptureMode capture_exchange_mode(CUstreamCaptureMode mode)
 {
-    CUstreamCaptureMode before = thread_mode;
+    CUstreamCaptureMode before = driver_thread.capture_mode;
 
-    thread_mode = mode;
+    driver_thread.capture_mode = mode;
     return before;
-}
-
-static struct list *all(void)
-{
-    if (!captures.ready)
-        list_init(&captures.all);
-    captures.ready = true;
-    return &captures.all;
 }
 
 void capture_unref(struct capture *capture)
@@ -56,22 +38,22 @@ CUresult capture_forbid_unsafe(void)
 {
     CUresult code = CUDA_SUCCESS;
 
-    if (thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED)
+    if (driver_thread.capture_mode == CU_STREAM_CAPTURE_MODE_RELAXED)
         return CUDA_SUCCESS;
-    pthread_mutex_lock(&capture_lock);
-    list_for_each(at, all())
+    pthread_mutex_lock(&driver.captures.lock);
+    list_for_each(at, &driver.captures.all)
     {
         struct capture *capture = list_entry(at, struct capture, link);
         bool mine = pthread_equal(capture->thread, pthread_self());
 
         if (capture->mode == CU_STREAM_CAPTURE_MODE_RELAXED ||
             (!mine && (capture->mode == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL ||
-                       thread_mode == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)))
+                       driver_thread.capture_mode == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)))
             continue;
         capture->invalid = true;
         code = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     }
-    pthread_mutex_unlock(&capture_lock);
+    pthread_mutex_unlock(&driver.captures.lock);
     return code;
 }
 
@@ -168,7 +150,7 @@ CUresult capture_begin(struct stream *stream, CUgraph graph, const struct node_s
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     capture = calloc(1, sizeof *capture);
     set = calloc(1, sizeof *set);
-    pthread_mutex_lock(&capture_lock);
+    pthread_mutex_lock(&driver.captures.lock);
     if (stream->capture || (graph && graph->capturing))
         code = CUDA_ERROR_ILLEGAL_STATE;
     else if (!capture || !set || (after && !node_set_add_all(set, after)) ||
@@ -182,12 +164,12 @@ CUresult capture_begin(struct stream *stream, CUgraph graph, const struct node_s
         capture->origin = stream;
         capture->mode = mode;
         capture->thread = pthread_self();
-        capture->id = ++captures.last_id;
-        list_append(all(), &capture->link);
+        capture->id = ++driver.captures.last_id;
+        list_append(&driver.captures.all, &capture->link);
         stream->capture = capture;
         atomic_fetch_add(&stream->context->n_capturing, 1);
     }
-    pthread_mutex_unlock(&capture_lock);
+    pthread_mutex_unlock(&driver.captures.lock);
     if (code != CUDA_SUCCESS) {
         if (set)
             node_set_done(set);
@@ -311,8 +293,8 @@ CUresult capture_end(struct stream *stream, CUgraph *ret_graph)
 {
     CUresult code;
 
-    pthread_mutex_lock(&capture_lock);
+    pthread_mutex_lock(&driver.captures.lock);
     code = end_locked(stream, ret_graph);
-    pthread_mutex_unlock(&capture_lock);
+    pthread_mutex_unlock(&driver.captures.lock);
     return code;
 }

@@ -4,7 +4,7 @@
  * capture, and must be joined back before the origin ends it. What a capture may not contain makes
  * it invalid: ending it then says so.
  *
- * capture_lock guards everything here, and stream::capture, stream::after, CUevent_st::capture and
+ * captures.lock guards everything here, and stream::capture, stream::after, CUevent_st::capture and
  * ::nodes.
  */
 #ifndef CUDA_CPU_DRIVER_CAPTURE_H
@@ -14,7 +14,7 @@
 #include "cuda_cpu/driver/stream.h"
 
 struct capture {
-    atomic_uint refs; /* of streams and events; changed with capture_lock held */
+    atomic_uint refs; /* of streams and events; changed with captures.lock held */
     CUgraph graph;    /* owned until the capture ends well */
     bool given;       /* graph is the program's own (cuStreamBeginCaptureToGraph) */
     struct stream *origin;
@@ -25,19 +25,23 @@ struct capture {
     struct list link; /* all captures that are not over */
 };
 
-extern pthread_mutex_t capture_lock;
+struct driver_captures {
+    pthread_mutex_t lock;
+    struct list all; /* capture::link */
+    unsigned long long last_id;
+};
 
 void capture_unref(struct capture *capture);
 
-/* With capture_lock held: CUDA_SUCCESS, or why the stream's capture takes nothing any more. */
+/* With captures.lock held: CUDA_SUCCESS, or why the stream's capture takes nothing any more. */
 CUresult capture_check(const struct stream *stream);
 /*
- * With capture_lock held: a node for the action, behind what the stream has captured. Takes over
+ * With captures.lock held: a node for the action, behind what the stream has captured. Takes over
  * the reference.
  */
 CUresult capture_add(struct stream *stream, CUgraphNodeType type, struct action *action);
 
-/* With capture_lock held: the stream's capture is invalid from here on; answers the given code. */
+/* With captures.lock held: the stream's capture is invalid from here on; answers the given code. */
 CUresult capture_spoil(struct stream *stream, CUresult code);
 
 /*
@@ -47,14 +51,14 @@ CUresult capture_spoil(struct stream *stream, CUresult code);
 CUresult capture_forbid_unsafe(void);
 
 /*
- * With capture_lock held: is it the legacy stream, and would work in it wait for a capturing
+ * With captures.lock held: is it the legacy stream, and would work in it wait for a capturing
  * stream?
  */
 bool capture_meets_legacy(const struct stream *stream);
 /* The same; the captures that it meets are invalid from here on. */
 bool capture_spoil_legacy(const struct stream *stream);
 /*
- * With capture_lock held: the stream is being destroyed. Its capture, if any, can never be ended
+ * With captures.lock held: the stream is being destroyed. Its capture, if any, can never be ended
  * well.
  */
 void capture_abandon(struct stream *stream);

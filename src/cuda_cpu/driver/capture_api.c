@@ -1,6 +1,7 @@
 /* Calls that begin, end and describe captures. */
 #include "cuda_abi/driver_calls.h"
 #include "cuda_cpu/driver/capture.h"
+#include "cuda_cpu/driver/driver_state.h"
 #include "cuda_cpu/driver/handles.h"
 
 DRIVER_EXPORT CUresult cuStreamBeginCapture_v2(CUstream handle, CUstreamCaptureMode mode)
@@ -87,9 +88,9 @@ DRIVER_EXPORT CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatu
         return code;
     if (!ret_status)
         return CUDA_ERROR_INVALID_VALUE;
-    pthread_mutex_lock(&capture_lock);
+    pthread_mutex_lock(&driver.captures.lock);
     code = status_of(handle, ret_status, NULL, NULL, &stream);
-    pthread_mutex_unlock(&capture_lock);
+    pthread_mutex_unlock(&driver.captures.lock);
     return code;
 }
 
@@ -106,7 +107,7 @@ DRIVER_EXPORT CUresult cuStreamGetCaptureInfo_v3(CUstream handle, CUstreamCaptur
         return code;
     if (!ret_status)
         return CUDA_ERROR_INVALID_VALUE;
-    pthread_mutex_lock(&capture_lock);
+    pthread_mutex_lock(&driver.captures.lock);
     code = status_of(handle, ret_status, ret_id, ret_graph, &stream);
     if (code == CUDA_SUCCESS && stream->capture) {
         if (ret_after)
@@ -116,7 +117,7 @@ DRIVER_EXPORT CUresult cuStreamGetCaptureInfo_v3(CUstream handle, CUstreamCaptur
         if (ret_edges)
             *ret_edges = NULL;
     }
-    pthread_mutex_unlock(&capture_lock);
+    pthread_mutex_unlock(&driver.captures.lock);
     return code;
 }
 
@@ -146,7 +147,7 @@ DRIVER_EXPORT CUresult cuStreamUpdateCaptureDependencies_v2(CUstream handle, CUg
         return code;
     if (flags > SET_DEPENDENCIES || (n && !nodes))
         return CUDA_ERROR_INVALID_VALUE;
-    pthread_mutex_lock(&capture_lock);
+    pthread_mutex_lock(&driver.captures.lock);
     code = stream->capture ? capture_check(stream) : CUDA_ERROR_ILLEGAL_STATE;
     for (size_t i = 0; i < n && code == CUDA_SUCCESS; i++)
         if (!handle_is(nodes[i], HANDLE_NODE) || nodes[i]->graph != stream->capture->graph ||
@@ -156,7 +157,7 @@ DRIVER_EXPORT CUresult cuStreamUpdateCaptureDependencies_v2(CUstream handle, CUg
         stream->after->n = 0;
     if (code == CUDA_SUCCESS && !node_set_add_all(stream->after, &(struct node_set){.items = nodes, .n = n}))
         code = CUDA_ERROR_OUT_OF_MEMORY;
-    pthread_mutex_unlock(&capture_lock);
+    pthread_mutex_unlock(&driver.captures.lock);
     return code;
 }
 

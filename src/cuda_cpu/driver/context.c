@@ -4,38 +4,30 @@
  */
 #include <stdlib.h>
 
-#include "cuda_cpu/driver/driver.h"
 #include "cuda_abi/driver_calls.h"
 #include "cuda_cpu/driver/cuda_array.h"
+#include "cuda_cpu/driver/driver_state.h"
 #include "cuda_cpu/driver/event.h"
 #include "cuda_cpu/driver/handles.h"
 #include "cuda_cpu/driver/memory.h"
 #include "cuda_cpu/driver/module.h"
 #include "cuda_cpu/driver/stream.h"
 
-/* The id tells a context from a later one at the same address. */
-static _Thread_local struct {
-    struct {
-        CUcontext context;
-        unsigned long long id;
-    } items[DRIVER_CONTEXT_DEPTH];
-    unsigned n;
-} stack;
-
 static void push(CUcontext context)
 {
-    stack.items[stack.n].context = context;
-    stack.items[stack.n++].id = context->id;
+    driver_thread.stack.items[driver_thread.stack.n].context = context;
+    driver_thread.stack.items[driver_thread.stack.n++].id = context->id;
 }
 
 CUcontext context_current(void)
 {
-    return stack.n ? stack.items[stack.n - 1].context : NULL;
+    return driver_thread.stack.n ? driver_thread.stack.items[driver_thread.stack.n - 1].context : NULL;
 }
 
 bool context_current_is_live(void)
 {
-    return stack.n && context_is(context_current()) && context_current()->id == stack.items[stack.n - 1].id;
+    return driver_thread.stack.n && context_is(context_current()) &&
+           context_current()->id == driver_thread.stack.items[driver_thread.stack.n - 1].id;
 }
 
 bool context_is(CUcontext context)
@@ -101,7 +93,7 @@ DRIVER_EXPORT CUresult cuCtxCreate_v2(CUcontext *ret_context, unsigned int flags
         return CUDA_ERROR_INVALID_VALUE;
     if (device < 0 || (unsigned)device >= driver.n_devices)
         return CUDA_ERROR_INVALID_DEVICE;
-    if (stack.n == DRIVER_CONTEXT_DEPTH)
+    if (driver_thread.stack.n == DRIVER_CONTEXT_DEPTH)
         return CUDA_ERROR_OUT_OF_MEMORY;
     context = calloc(1, sizeof *context);
     if (!context)
@@ -144,7 +136,7 @@ DRIVER_EXPORT CUresult cuCtxDestroy_v2(CUcontext context)
     if (context->primary || !handle_remove(context, HANDLE_CONTEXT))
         return CUDA_ERROR_INVALID_CONTEXT;
     if (context_current() == context)
-        stack.n--;
+        driver_thread.stack.n--;
     context_end(context);
     free(context);
     return CUDA_SUCCESS;
@@ -272,7 +264,7 @@ DRIVER_EXPORT CUresult cuCtxPushCurrent_v2(CUcontext context)
         return code;
     if (!context || !context_is(context))
         return CUDA_ERROR_INVALID_CONTEXT;
-    if (stack.n == DRIVER_CONTEXT_DEPTH)
+    if (driver_thread.stack.n == DRIVER_CONTEXT_DEPTH)
         return CUDA_ERROR_OUT_OF_MEMORY;
     push(context);
     return CUDA_SUCCESS;
@@ -284,11 +276,11 @@ DRIVER_EXPORT CUresult cuCtxPopCurrent_v2(CUcontext *ret_context)
 
     if (code != CUDA_SUCCESS)
         return code;
-    if (!stack.n)
+    if (!driver_thread.stack.n)
         return CUDA_ERROR_INVALID_CONTEXT;
-    stack.n--;
+    driver_thread.stack.n--;
     if (ret_context)
-        *ret_context = stack.items[stack.n].context;
+        *ret_context = driver_thread.stack.items[driver_thread.stack.n].context;
     return CUDA_SUCCESS;
 }
 
@@ -300,8 +292,8 @@ DRIVER_EXPORT CUresult cuCtxSetCurrent(CUcontext context)
         return code;
     if (context && !context_is(context))
         return CUDA_ERROR_INVALID_CONTEXT;
-    if (stack.n)
-        stack.n--;
+    if (driver_thread.stack.n)
+        driver_thread.stack.n--;
     if (context)
         push(context);
     return CUDA_SUCCESS;

@@ -2,6 +2,7 @@
 #include "cuda_abi/driver_calls.h"
 #include "cuda_abi/memory_calls.h"
 #include "cuda_cpu/driver/capture.h"
+#include "cuda_cpu/driver/driver_state.h"
 #include "cuda_cpu/driver/event.h"
 #include "cuda_cpu/driver/handles.h"
 
@@ -25,11 +26,11 @@ static bool is_captured(CUevent event)
 {
     bool is;
 
-    pthread_mutex_lock(&capture_lock);
+    pthread_mutex_lock(&driver.captures.lock);
     is = event->capture && !event->capture->over;
     if (is)
         event->capture->invalid = true;
-    pthread_mutex_unlock(&capture_lock);
+    pthread_mutex_unlock(&driver.captures.lock);
     return is;
 }
 

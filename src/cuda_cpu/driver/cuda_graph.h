@@ -42,7 +42,7 @@ struct CUgraph_st {
     size_t n_nodes;
     CUcontext context; /* that its nodes run in */
     bool owned;        /* by a child node, not by the program */
-    bool capturing;    /* a capture adds to it: it must not end meanwhile; capture_lock */
+    bool capturing;    /* a capture adds to it: it must not end meanwhile; captures.lock */
     bool has_memory;   /* nodes that allocate or free: it cannot be cloned */
 };
 

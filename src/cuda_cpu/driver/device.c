@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cuda_cpu/driver/driver.h"
 #include "cuda_abi/cpu_device.h"
 #include "cuda_abi/driver_calls.h"
+#include "cuda_cpu/driver/driver_state.h"
 #include "cuda_cpu/driver/memory.h"
 #include "cuda_cpu/driver/visible.h"
 #include "cuda_cpu/launch.h"

@@ -6,11 +6,10 @@
 #include <string.h>
 
 #include "cuda_abi/driver_calls.h"
+#include "cuda_cpu/driver/driver_state.h"
 #include "cuda_cpu/driver/inject.h"
 #include "cuda_cpu/driver/memory.h"
 #include "cuda_cpu/driver/visible.h"
-
-struct driver driver = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 CUresult api_enter(const char *name, enum api_needs needs)
 {

@@ -6,7 +6,7 @@
  * captures it into a graph or submits it to the machine (work.h).
  *
  * Locks, in order: driver.lock (contexts, primary contexts), then one of the module's own (handles,
- * memory, work_machine.lock). No lock is held while a program's function, a kernel or a copy runs.
+ * memory, machine.lock). No lock is held while a program's function, a kernel or a copy runs.
  */
 #ifndef CUDA_CPU_DRIVER_DRIVER_H
 #define CUDA_CPU_DRIVER_DRIVER_H
@@ -52,18 +52,14 @@ struct CUctx_st {
     atomic_uint n_attached;  /* cuCtxAttach without cuCtxDetach */
 };
 
-/* The one state of the driver API. */
-extern struct driver {
-    pthread_mutex_t lock;
-    atomic_int state;                          /* enum driver_state */
-    unsigned n_devices;                        /* that the program sees */
-    unsigned machine_devices[ARRIVAL_DEVICES]; /* which of the machine each is: visible.h */
-    size_t device_bytes;                       /* memory of each */
-    struct CUctx_st *primary[ARRIVAL_DEVICES];
-    unsigned primary_refs[ARRIVAL_DEVICES];
-    unsigned primary_flags[ARRIVAL_DEVICES];
-    unsigned long long last_id, last_life;
-} driver;
+/* What a thread has pushed. The id tells a context from a later one at the same address. */
+struct context_stack {
+    struct {
+        CUcontext context;
+        unsigned long long id;
+    } items[DRIVER_CONTEXT_DEPTH];
+    unsigned n;
+};
 
 /* --- what every call does first (driver.c) --- */
 

@@ -5,6 +5,7 @@
 
 #include "cuda_cpu/driver/capture.h"
 #include "cuda_abi/driver_calls.h"
+#include "cuda_cpu/driver/driver_state.h"
 #include "cuda_cpu/driver/event_page.h"
 #include "cuda_cpu/driver/handles.h"
 #include "cuda_cpu/driver/shared_memory.h"
@@ -80,7 +81,7 @@ void event_set_latest(CUevent event, struct work *record)
     work_unref(before);
 }
 
-/* With capture_lock held. */
+/* With captures.lock held. */
 static void forget_capture(CUevent event)
 {
     if (!event->capture)
@@ -113,9 +114,9 @@ void event_unref(CUevent event)
 
 void event_end(CUevent event)
 {
-    pthread_mutex_lock(&capture_lock);
+    pthread_mutex_lock(&driver.captures.lock);
     forget_capture(event);
-    pthread_mutex_unlock(&capture_lock);
+    pthread_mutex_unlock(&driver.captures.lock);
     event_unref(event);
 }
 
@@ -127,7 +128,7 @@ void event_end_all(CUcontext context)
         event_end(event);
 }
 
-/* With capture_lock held: a node of the capture that does it each time the graph is launched. */
+/* With captures.lock held: a node of the capture that does it each time the graph is launched. */
 static CUresult capture_action(enum action_kind kind, CUevent event, struct stream *stream)
 {
     struct action *action = action_new(kind);
@@ -139,7 +140,7 @@ static CUresult capture_action(enum action_kind kind, CUevent event, struct stre
 }
 
 /*
- * With capture_lock held, in a capturing stream: the event stands for what the stream has captured.
+ * With captures.lock held, in a capturing stream: the event stands for what the stream captured.
  */
 static CUresult record_captured(CUevent event, struct stream *stream)
 {
@@ -184,7 +185,7 @@ CUresult event_record(CUevent event, struct stream *stream, bool external)
     CUresult code = CUDA_SUCCESS;
     bool captured = false;
 
-    pthread_mutex_lock(&capture_lock);
+    pthread_mutex_lock(&driver.captures.lock);
     if (stream->capture) {
         captured = true;
         code = external ? capture_action(ACTION_RECORD, event, stream) : record_captured(event, stream);
@@ -193,11 +194,11 @@ CUresult event_record(CUevent event, struct stream *stream, bool external)
     } else {
         forget_capture(event);
     }
-    pthread_mutex_unlock(&capture_lock);
+    pthread_mutex_unlock(&driver.captures.lock);
     return captured || code != CUDA_SUCCESS ? code : record_now(event, stream);
 }
 
-/* With capture_lock held: the stream is in the event's capture, or enters it. */
+/* With captures.lock held: the stream is in the event's capture, or enters it. */
 static CUresult await_captured(CUevent event, struct stream *stream)
 {
     if (event->capture->over || event->capture->invalid)
@@ -248,7 +249,7 @@ CUresult event_await(CUevent event, struct stream *stream, bool external)
     CUresult code = CUDA_SUCCESS;
     bool captured = false;
 
-    pthread_mutex_lock(&capture_lock);
+    pthread_mutex_lock(&driver.captures.lock);
     if (stream->capture && external) {
         captured = true;
         code = capture_action(ACTION_AWAIT, event, stream);
@@ -263,7 +264,7 @@ CUresult event_await(CUevent event, struct stream *stream, bool external)
     } else if (capture_spoil_legacy(stream)) {
         code = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     }
-    pthread_mutex_unlock(&capture_lock);
+    pthread_mutex_unlock(&driver.captures.lock);
     return captured || code != CUDA_SUCCESS ? code : await_now(event, stream);
 }
 
@@ -271,9 +272,9 @@ CUresult event_record_work(CUevent event, struct work *record)
 {
     if (work_submit(record, NULL) < 0)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    pthread_mutex_lock(&capture_lock);
+    pthread_mutex_lock(&driver.captures.lock);
     forget_capture(event);
-    pthread_mutex_unlock(&capture_lock);
+    pthread_mutex_unlock(&driver.captures.lock);
     event_set_latest(event, record);
     return CUDA_SUCCESS;
 }
@@ -392,12 +393,12 @@ static CUresult find_record(const char *name, CUevent event, struct work **ret_r
         return code;
     if (!handle_is(event, HANDLE_EVENT))
         return CUDA_ERROR_INVALID_HANDLE;
-    pthread_mutex_lock(&capture_lock);
+    pthread_mutex_lock(&driver.captures.lock);
     if (event->capture) {
         event->capture->invalid = event->capture->invalid || !event->capture->over;
         code = CUDA_ERROR_CAPTURED_EVENT;
     }
-    pthread_mutex_unlock(&capture_lock);
+    pthread_mutex_unlock(&driver.captures.lock);
     if (code == CUDA_SUCCESS)
         *ret_record = event_latest(event);
     return code;

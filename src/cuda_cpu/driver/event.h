@@ -15,8 +15,8 @@ struct CUevent_st {
     CUcontext context;
     unsigned flags;
     struct work *record;     /* a reference to the latest one; NULL: never recorded, or captured */
-    struct capture *capture; /* capture_lock: that the latest record is part of, a reference; else NULL */
-    struct node_set *nodes;  /* capture_lock: what a stream that waits for it depends on; owned */
+    struct capture *capture; /* captures.lock: the latest record is part of it, a reference; or NULL */
+    struct node_set *nodes;  /* captures.lock: what a stream that waits for it depends on; owned */
     /* Of an event that processes share, else NULL. `record` then waits for the record `awaited`. */
     struct event_page *page; /* owned, as is its file */
     int file;

@@ -2,6 +2,7 @@
 #include "cuda_abi/driver_calls.h"
 #include "cuda_cpu/driver/capture.h"
 #include "cuda_cpu/driver/cuda_graph.h"
+#include "cuda_cpu/driver/driver_state.h"
 #include "cuda_cpu/driver/handles.h"
 #include "cuda_cpu/driver/node_actions.h"
 
@@ -82,7 +83,7 @@ DRIVER_EXPORT CUresult cuGraphExecGetFlags(CUgraphExec exec, uint64_t *ret_flags
     return code;
 }
 
-/* With capture_lock held: the graph becomes a child of the one that is being built. */
+/* With captures.lock held: the graph becomes a child of the one that is being built. */
 static CUresult launch_captured(CUgraphExec exec, struct stream *stream)
 {
     CUgraph child = NULL;
@@ -117,14 +118,14 @@ DRIVER_EXPORT CUresult cuGraphLaunch(CUgraphExec exec, CUstream handle)
         code = stream_find(handle, &stream);
     if (code != CUDA_SUCCESS)
         return code;
-    pthread_mutex_lock(&capture_lock);
+    pthread_mutex_lock(&driver.captures.lock);
     if (stream->capture) {
         captured = true;
         code = launch_captured(exec, stream);
     } else if (capture_spoil_legacy(stream)) {
         code = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     }
-    pthread_mutex_unlock(&capture_lock);
+    pthread_mutex_unlock(&driver.captures.lock);
     return captured || code != CUDA_SUCCESS ? code : exec_launch(exec, stream);
 }
 

@@ -2,6 +2,7 @@
 
 #include "cuda_abi/driver_calls.h"
 #include "cuda_cpu/driver/capture.h"
+#include "cuda_cpu/driver/driver_state.h"
 #include "cuda_cpu/driver/handles.h"
 #include "cuda_cpu/driver/memory.h"
 
@@ -50,7 +51,7 @@ static CUresult capture(struct stream *stream, struct action *action)
 {
     CUresult code;
 
-    pthread_mutex_lock(&capture_lock);
+    pthread_mutex_lock(&driver.captures.lock);
     if (stream->capture) {
         stream->capture->graph->has_memory = true;
         code = capture_add(stream, capture_type(action), action);
@@ -58,7 +59,7 @@ static CUresult capture(struct stream *stream, struct action *action)
         action_unref(action);
         code = CUDA_ERROR_ILLEGAL_STATE;
     }
-    pthread_mutex_unlock(&capture_lock);
+    pthread_mutex_unlock(&driver.captures.lock);
     return code;
 }
 

@@ -9,6 +9,7 @@
 #include "cuda_abi/driver_calls.h"
 #include "cuda_abi/memory_calls.h"
 #include "cuda_cpu/driver/capture.h"
+#include "cuda_cpu/driver/driver_state.h"
 #include "cuda_cpu/driver/event.h"
 #include "cuda_cpu/driver/handles.h"
 
@@ -20,14 +21,11 @@ struct green_mark {
     int device;
 };
 
-/* The program's descriptor is the address of the device's one. */
-static char descriptors[ARRIVAL_DEVICES];
-
 struct CUgreenCtx_st {
     CUcontext primary; /* retained */
     int device;
     unsigned long long id;
-    struct work *gate; /* capture_lock; a reference: what its new streams wait for; or NULL */
+    struct work *gate; /* captures.lock; a reference: what its new streams wait for; or NULL */
 };
 
 static CUdevResource resource_of(int device)
@@ -122,7 +120,7 @@ DRIVER_EXPORT CUresult cuDevResourceGenerateDesc(void **ret_descriptor, CUdevRes
         return CUDA_ERROR_INVALID_RESOURCE_TYPE;
     if (n > 1) /* one multiprocessor is never two resources */
         return CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION;
-    *ret_descriptor = &descriptors[device];
+    *ret_descriptor = &driver.green_descriptors[device];
     return CUDA_SUCCESS;
 }
 
@@ -138,7 +136,7 @@ DRIVER_EXPORT CUresult cuGreenCtxCreate(CUgreenCtx *ret_green, void *descriptor,
         return code;
     if (device < 0 || (unsigned)device >= driver.n_devices)
         return CUDA_ERROR_INVALID_DEVICE;
-    if (!ret_green || descriptor != &descriptors[device] || flags != CU_GREEN_CTX_DEFAULT_STREAM)
+    if (!ret_green || descriptor != &driver.green_descriptors[device] || flags != CU_GREEN_CTX_DEFAULT_STREAM)
         return CUDA_ERROR_INVALID_VALUE;
     green = calloc(1, sizeof *green);
     if (!green)
@@ -175,9 +173,9 @@ DRIVER_EXPORT CUresult cuGreenCtxDestroy(CUgreenCtx green)
         return code;
     if (!handle_remove(green, HANDLE_GREEN))
         return CUDA_ERROR_INVALID_CONTEXT;
-    pthread_mutex_lock(&capture_lock);
+    pthread_mutex_lock(&driver.captures.lock);
     stream_each(leave_green, green);
-    pthread_mutex_unlock(&capture_lock);
+    pthread_mutex_unlock(&driver.captures.lock);
     device = green->device;
     work_unref(green->gate);
     free(green);
@@ -224,7 +222,7 @@ DRIVER_EXPORT CUresult cuGreenCtxGetId(CUgreenCtx green, unsigned long long *ret
 
 /* --- streams and events --- */
 
-/* With capture_lock held: the stream goes on behind `gate`. */
+/* With captures.lock held: the stream goes on behind `gate`. */
 static CUresult hold_back(struct stream *stream, struct work *gate)
 {
     struct action *action;
@@ -255,10 +253,10 @@ DRIVER_EXPORT CUresult cuGreenCtxStreamCreate(CUstream *ret_stream, CUgreenCtx g
     stream = stream_new(green->primary, NULL, flags, priority);
     if (!stream)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    pthread_mutex_lock(&capture_lock);
+    pthread_mutex_lock(&driver.captures.lock);
     stream->green = green;
     code = hold_back(stream, green->gate);
-    pthread_mutex_unlock(&capture_lock);
+    pthread_mutex_unlock(&driver.captures.lock);
     *ret_stream = stream->handle;
     return code;
 }
@@ -329,11 +327,11 @@ DRIVER_EXPORT CUresult cuGreenCtxRecordEvent(CUgreenCtx green, CUevent event)
     walk.work = action ? action_work(action, &green->primary->work) : NULL;
     if (!walk.work)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    pthread_mutex_lock(&capture_lock);
+    pthread_mutex_lock(&driver.captures.lock);
     stream_each(look_for_captures, &walk);
     if (!walk.captures)
         stream_each(wait_for_stream, &walk);
-    pthread_mutex_unlock(&capture_lock);
+    pthread_mutex_unlock(&driver.captures.lock);
     if (walk.captures)
         walk.code = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     else if (walk.code == CUDA_SUCCESS)
@@ -352,7 +350,7 @@ DRIVER_EXPORT CUresult cuGreenCtxWaitEvent(CUgreenCtx green, CUevent event)
     if (!handle_is(event, HANDLE_EVENT))
         return CUDA_ERROR_INVALID_HANDLE;
     walk.work = event_latest(event);
-    pthread_mutex_lock(&capture_lock);
+    pthread_mutex_lock(&driver.captures.lock);
     stream_each(look_for_captures, &walk);
     if (walk.captures) {
         walk.code = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
@@ -361,7 +359,7 @@ DRIVER_EXPORT CUresult cuGreenCtxWaitEvent(CUgreenCtx green, CUevent event)
         before = green->gate;
         green->gate = work_ref(walk.work);
     }
-    pthread_mutex_unlock(&capture_lock);
+    pthread_mutex_unlock(&driver.captures.lock);
     work_unref(before);
     work_unref(walk.work);
     return walk.code;

@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "cuda_cpu/driver/driver_state.h"
+
 struct driver_handle {
     const void *handle; /* NULL: free; HANDLE_GONE: free, but the search goes on behind it */
     const void *owner;
@@ -12,29 +14,22 @@ struct driver_handle {
 
 #define HANDLE_GONE ((const void *)UINTPTR_MAX)
 
-/* Open addressing with a power of two of places, at most half of them used or gone. */
-static struct {
-    pthread_mutex_t lock;
-    struct driver_handle *entries;
-    size_t room, used;
-} handles = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
 /* Under the lock, as everything static here. */
 static size_t place_of(const void *handle)
 {
     uint64_t mixed = (uint64_t)(uintptr_t)handle * UINT64_C(0x9e3779b97f4a7c15);
 
-    return (size_t)(mixed >> 20) & (handles.room - 1);
+    return (size_t)(mixed >> 20) & (driver.handles.room - 1);
 }
 
 static struct driver_handle *look_up(const void *handle)
 {
     struct driver_handle *entry;
 
-    if (!handles.room || !handle || handle == HANDLE_GONE)
+    if (!driver.handles.room || !handle || handle == HANDLE_GONE)
         return NULL;
-    for (size_t at = place_of(handle);; at = (at + 1) & (handles.room - 1)) {
-        entry = &handles.entries[at];
+    for (size_t at = place_of(handle);; at = (at + 1) & (driver.handles.room - 1)) {
+        entry = &driver.handles.entries[at];
         if (entry->handle == handle)
             return entry;
         if (!entry->handle)
@@ -46,31 +41,31 @@ static void insert(const void *handle, enum handle_kind kind, const void *owner)
 {
     size_t at = place_of(handle);
 
-    while (handles.entries[at].handle)
-        at = (at + 1) & (handles.room - 1);
-    handles.entries[at] = (struct driver_handle){handle, owner, kind};
-    handles.used++;
+    while (driver.handles.entries[at].handle)
+        at = (at + 1) & (driver.handles.room - 1);
+    driver.handles.entries[at] = (struct driver_handle){handle, owner, kind};
+    driver.handles.used++;
 }
 
 static bool make_room(void)
 {
-    struct driver_handle *old = handles.entries;
-    size_t n = handles.room, live = 0;
+    struct driver_handle *old = driver.handles.entries;
+    size_t n = driver.handles.room, live = 0;
 
-    if (2 * (handles.used + 1) <= handles.room)
+    if (2 * (driver.handles.used + 1) <= driver.handles.room)
         return true;
     for (size_t i = 0; i < n; i++)
         live += old[i].handle && old[i].handle != HANDLE_GONE;
-    handles.room = 64;
-    while (handles.room < 4 * (live + 1))
-        handles.room *= 2;
-    handles.entries = calloc(handles.room, sizeof *handles.entries);
-    if (!handles.entries) {
-        handles.entries = old;
-        handles.room = n;
+    driver.handles.room = 64;
+    while (driver.handles.room < 4 * (live + 1))
+        driver.handles.room *= 2;
+    driver.handles.entries = calloc(driver.handles.room, sizeof *driver.handles.entries);
+    if (!driver.handles.entries) {
+        driver.handles.entries = old;
+        driver.handles.room = n;
         return false;
     }
-    handles.used = 0;
+    driver.handles.used = 0;
     for (size_t i = 0; i < n; i++)
         if (old[i].handle && old[i].handle != HANDLE_GONE)
             insert(old[i].handle, old[i].kind, old[i].owner);
@@ -82,11 +77,11 @@ bool handle_put(const void *handle, enum handle_kind kind, const void *owner)
 {
     bool done;
 
-    pthread_mutex_lock(&handles.lock);
+    pthread_mutex_lock(&driver.handles.lock);
     done = make_room();
     if (done)
         insert(handle, kind, owner);
-    pthread_mutex_unlock(&handles.lock);
+    pthread_mutex_unlock(&driver.handles.lock);
     return done;
 }
 
@@ -95,10 +90,10 @@ bool handle_is(const void *handle, enum handle_kind kind)
     const struct driver_handle *entry;
     bool found;
 
-    pthread_mutex_lock(&handles.lock);
+    pthread_mutex_lock(&driver.handles.lock);
     entry = look_up(handle);
     found = entry && entry->kind == kind;
-    pthread_mutex_unlock(&handles.lock);
+    pthread_mutex_unlock(&driver.handles.lock);
     return found;
 }
 
@@ -107,12 +102,12 @@ bool handle_remove(const void *handle, enum handle_kind kind)
     struct driver_handle *entry;
     bool found;
 
-    pthread_mutex_lock(&handles.lock);
+    pthread_mutex_lock(&driver.handles.lock);
     entry = look_up(handle);
     found = entry && entry->kind == kind;
     if (found)
         entry->handle = HANDLE_GONE;
-    pthread_mutex_unlock(&handles.lock);
+    pthread_mutex_unlock(&driver.handles.lock);
     return found;
 }
 
@@ -120,15 +115,15 @@ void *handle_take(const void *owner, enum handle_kind kind)
 {
     const void *found = NULL;
 
-    pthread_mutex_lock(&handles.lock);
-    for (size_t i = 0; i < handles.room && !found; i++) {
-        struct driver_handle *entry = &handles.entries[i];
+    pthread_mutex_lock(&driver.handles.lock);
+    for (size_t i = 0; i < driver.handles.room && !found; i++) {
+        struct driver_handle *entry = &driver.handles.entries[i];
 
         if (entry->handle && entry->handle != HANDLE_GONE && entry->kind == kind && entry->owner == owner) {
             found = entry->handle;
             entry->handle = HANDLE_GONE;
         }
     }
-    pthread_mutex_unlock(&handles.lock);
+    pthread_mutex_unlock(&driver.handles.lock);
     return (void *)found;
 }

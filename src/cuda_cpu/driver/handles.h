@@ -5,7 +5,9 @@
 #ifndef CUDA_CPU_DRIVER_HANDLES_H
 #define CUDA_CPU_DRIVER_HANDLES_H
 
+#include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 enum handle_kind {
     HANDLE_CONTEXT = 1,
@@ -25,6 +27,15 @@ enum handle_kind {
     HANDLE_TEXTURE,
     HANDLE_SURFACE,
     HANDLE_GREEN,
+};
+
+struct driver_handle;
+
+/* Open addressing with a power of two of places, at most half of them used or gone. */
+struct driver_handles {
+    pthread_mutex_t lock;
+    struct driver_handle *entries;
+    size_t room, used;
 };
 
 /* owner: the context that it ends with, or NULL. False: no memory. */

@@ -7,21 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { INJECT_MOST = 32 };
-
-struct inject_rule {
-    char name[64];
-    unsigned long at; /* 0: always */
-    int code;
-    unsigned long n;
-};
-
-static struct {
-    pthread_mutex_t lock;
-    pthread_once_t once;
-    struct inject_rule rules[INJECT_MOST];
-    size_t n;
-} inject = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
+#include "cuda_cpu/driver/driver_state.h"
 
 static bool read_rule(const char *text, size_t length, struct inject_rule *ret_rule)
 {
@@ -53,10 +39,10 @@ static int set_rules(const char *script)
     }
     if (result < 0)
         return result;
-    pthread_mutex_lock(&inject.lock);
-    memcpy(inject.rules, rules, n * sizeof rules[0]);
-    inject.n = n;
-    pthread_mutex_unlock(&inject.lock);
+    pthread_mutex_lock(&driver.inject.lock);
+    memcpy(driver.inject.rules, rules, n * sizeof rules[0]);
+    driver.inject.n = n;
+    pthread_mutex_unlock(&driver.inject.lock);
     return 0;
 }
 
@@ -71,7 +57,7 @@ static void read_environment(void)
 
 int inject_read(const char *script)
 {
-    pthread_once(&inject.once, read_environment); /* not later, over these rules */
+    pthread_once(&driver.inject.once, read_environment); /* not later, over these rules */
     return set_rules(script);
 }
 
@@ -79,16 +65,16 @@ int inject_call(const char *name)
 {
     int code = 0;
 
-    pthread_once(&inject.once, read_environment);
-    if (inject.n == 0) /* set before the first call, or by a test between calls */
+    pthread_once(&driver.inject.once, read_environment);
+    if (driver.inject.n == 0) /* set before the first call, or by a test between calls */
         return 0;
-    pthread_mutex_lock(&inject.lock);
-    for (size_t i = 0; i < inject.n; i++) {
-        struct inject_rule *rule = &inject.rules[i];
+    pthread_mutex_lock(&driver.inject.lock);
+    for (size_t i = 0; i < driver.inject.n; i++) {
+        struct inject_rule *rule = &driver.inject.rules[i];
 
         if (strcmp(rule->name, name) == 0 && (++rule->n == rule->at || rule->at == 0))
             code = rule->code;
     }
-    pthread_mutex_unlock(&inject.lock);
+    pthread_mutex_unlock(&driver.inject.lock);
     return code;
 }

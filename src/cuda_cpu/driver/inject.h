@@ -6,6 +6,25 @@
 #ifndef CUDA_CPU_DRIVER_INJECT_H
 #define CUDA_CPU_DRIVER_INJECT_H
 
+#include <pthread.h>
+#include <stddef.h>
+
+enum { INJECT_MOST = 32 };
+
+struct inject_rule {
+    char name[64];
+    unsigned long at; /* 0: always */
+    int code;
+    unsigned long n;
+};
+
+struct driver_inject {
+    pthread_mutex_t lock;
+    pthread_once_t once;
+    struct inject_rule rules[INJECT_MOST];
+    size_t n;
+};
+
 /* Counts a call of the name; the code that it must answer, or 0. */
 int inject_call(const char *name);
 

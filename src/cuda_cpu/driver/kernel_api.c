@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cuda_abi/driver_calls.h"
+#include "cuda_cpu/driver/driver_state.h"
 #include "cuda_cpu/driver/handles.h"
 #include "cuda_cpu/driver/library.h"
 #include "cuda_cpu/launch.h"

@@ -9,14 +9,11 @@
 
 #include "cuda_abi/driver_calls.h"
 #include "cuda_abi/legacy_calls.h"
-#include "cuda_cpu/driver/driver.h"
 #include "cuda_cpu/driver/cuda_graph.h"
+#include "cuda_cpu/driver/driver_state.h"
 #include "cuda_cpu/driver/handles.h"
 #include "cuda_cpu/driver/module.h"
 #include "cuda_cpu/launch.h"
-
-/* Guards function::legacy and what it points to. */
-static pthread_mutex_t legacy_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* With the lock held: the state of the function, made when it is first needed. */
 static CUresult state_of(const char *name, CUfunction handle, struct function_legacy **ret_legacy)
@@ -43,7 +40,7 @@ DRIVER_EXPORT CUresult cuFuncSetBlockShape(CUfunction function, int x, int y, in
     struct function_legacy *legacy;
     CUresult code;
 
-    pthread_mutex_lock(&legacy_lock);
+    pthread_mutex_lock(&driver.legacy_lock);
     code = state_of(__func__, function, &legacy);
     if (code == CUDA_SUCCESS && (x <= 0 || y <= 0 || z <= 0))
         code = CUDA_ERROR_INVALID_VALUE;
@@ -52,7 +49,7 @@ DRIVER_EXPORT CUresult cuFuncSetBlockShape(CUfunction function, int x, int y, in
         legacy->block[1] = (unsigned)y;
         legacy->block[2] = (unsigned)z;
     }
-    pthread_mutex_unlock(&legacy_lock);
+    pthread_mutex_unlock(&driver.legacy_lock);
     return code;
 }
 
@@ -61,11 +58,11 @@ DRIVER_EXPORT CUresult cuFuncSetSharedSize(CUfunction function, unsigned int byt
     struct function_legacy *legacy;
     CUresult code;
 
-    pthread_mutex_lock(&legacy_lock);
+    pthread_mutex_lock(&driver.legacy_lock);
     code = state_of(__func__, function, &legacy);
     if (code == CUDA_SUCCESS)
         legacy->shared = bytes;
-    pthread_mutex_unlock(&legacy_lock);
+    pthread_mutex_unlock(&driver.legacy_lock);
     return code;
 }
 
@@ -74,13 +71,13 @@ DRIVER_EXPORT CUresult cuParamSetSize(CUfunction function, unsigned int bytes)
     struct function_legacy *legacy;
     CUresult code;
 
-    pthread_mutex_lock(&legacy_lock);
+    pthread_mutex_lock(&driver.legacy_lock);
     code = state_of(__func__, function, &legacy);
     if (code == CUDA_SUCCESS && bytes > sizeof legacy->parameters)
         code = CUDA_ERROR_INVALID_VALUE;
     if (code == CUDA_SUCCESS)
         legacy->bytes = bytes;
-    pthread_mutex_unlock(&legacy_lock);
+    pthread_mutex_unlock(&driver.legacy_lock);
     return code;
 }
 
@@ -90,14 +87,14 @@ static CUresult set_parameter(const char *name, CUfunction function, int offset,
     struct function_legacy *legacy;
     CUresult code;
 
-    pthread_mutex_lock(&legacy_lock);
+    pthread_mutex_lock(&driver.legacy_lock);
     code = state_of(name, function, &legacy);
     if (code == CUDA_SUCCESS && (offset < 0 || !value || bytes > sizeof legacy->parameters ||
                                  (size_t)offset > sizeof legacy->parameters - bytes))
         code = CUDA_ERROR_INVALID_VALUE;
     if (code == CUDA_SUCCESS)
         memcpy(legacy->parameters + offset, value, bytes);
-    pthread_mutex_unlock(&legacy_lock);
+    pthread_mutex_unlock(&driver.legacy_lock);
     return code;
 }
 
@@ -123,11 +120,11 @@ static CUresult launch(const char *name, CUfunction function, int width, int hei
     size_t bytes;
     CUresult code;
 
-    pthread_mutex_lock(&legacy_lock);
+    pthread_mutex_lock(&driver.legacy_lock);
     code = state_of(name, function, &legacy);
     if (code == CUDA_SUCCESS)
         copy = *legacy;
-    pthread_mutex_unlock(&legacy_lock);
+    pthread_mutex_unlock(&driver.legacy_lock);
     if (code != CUDA_SUCCESS)
         return code;
     if (width <= 0 || height <= 0)

@@ -5,46 +5,40 @@
 
 #include "base/file.h"
 #include "cuda_abi/driver_calls.h"
+#include "cuda_cpu/driver/driver_state.h"
 #include "cuda_cpu/driver/handles.h"
 #include "cuda_cpu/driver/source.h"
 
 #define MOST_FILE ((size_t)1 << 30)
 
-/* All libraries, for contexts that end. */
-static struct {
-    pthread_mutex_t lock;
-    CUlibrary *items;
-    size_t n;
-} libraries = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
 static bool enter(CUlibrary library)
 {
     CUlibrary *grown;
 
-    pthread_mutex_lock(&libraries.lock);
-    grown = realloc(libraries.items, (libraries.n + 1) * sizeof(CUlibrary));
+    pthread_mutex_lock(&driver.libraries.lock);
+    grown = realloc(driver.libraries.items, (driver.libraries.n + 1) * sizeof(CUlibrary));
     if (grown) {
-        libraries.items = grown;
-        grown[libraries.n++] = library;
+        driver.libraries.items = grown;
+        grown[driver.libraries.n++] = library;
     }
-    pthread_mutex_unlock(&libraries.lock);
+    pthread_mutex_unlock(&driver.libraries.lock);
     return grown != NULL;
 }
 
 static void leave(CUlibrary library)
 {
-    pthread_mutex_lock(&libraries.lock);
-    for (size_t i = 0; i < libraries.n; i++)
-        if (libraries.items[i] == library)
-            libraries.items[i--] = libraries.items[--libraries.n];
-    pthread_mutex_unlock(&libraries.lock);
+    pthread_mutex_lock(&driver.libraries.lock);
+    for (size_t i = 0; i < driver.libraries.n; i++)
+        if (driver.libraries.items[i] == library)
+            driver.libraries.items[i--] = driver.libraries.items[--driver.libraries.n];
+    pthread_mutex_unlock(&driver.libraries.lock);
 }
 
 void library_forget_context(CUcontext context)
 {
-    pthread_mutex_lock(&libraries.lock);
-    for (size_t i = 0; i < libraries.n; i++) {
-        CUlibrary library = libraries.items[i];
+    pthread_mutex_lock(&driver.libraries.lock);
+    for (size_t i = 0; i < driver.libraries.n; i++) {
+        CUlibrary library = driver.libraries.items[i];
 
         pthread_mutex_lock(&library->lock);
         for (size_t k = 0; k < library->n_modules; k++)
@@ -52,7 +46,7 @@ void library_forget_context(CUcontext context)
                 library->modules[k--] = library->modules[--library->n_modules];
         pthread_mutex_unlock(&library->lock);
     }
-    pthread_mutex_unlock(&libraries.lock);
+    pthread_mutex_unlock(&driver.libraries.lock);
 }
 
 /* Under the library's lock. */

@@ -26,6 +26,13 @@ struct CUlib_st {
     size_t n_kernels;
 };
 
+/* All libraries, for contexts that end. */
+struct driver_libraries {
+    pthread_mutex_t lock;
+    CUlibrary *items;
+    size_t n;
+};
+
 /* The library's module in the context. */
 CUresult library_module(CUlibrary library, CUcontext context, CUmodule *ret_module);
 /* A context ends: its modules are no library's any more. */

@@ -8,10 +8,13 @@
 #ifndef CUDA_CPU_DRIVER_MEMORY_H
 #define CUDA_CPU_DRIVER_MEMORY_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cuda_abi/memory_abi.h"
+#include "cuda_cpu/driver/arrival.h"
 #include "cuda_cpu/space.h"
 
 enum memory_kind {
@@ -46,6 +49,19 @@ struct memory_block {
 };
 
 enum { MEMORY_FULL = 1, MEMORY_UNKNOWN, MEMORY_OVERLAPS };
+
+enum { MEMORY_GRAPH_ATTRIBUTES = CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH + 1 };
+
+struct driver_memory {
+    pthread_mutex_t lock;
+    struct space *space;
+    struct memory_block *blocks; /* sorted by address */
+    size_t n, room;
+    uint64_t last_id;
+    size_t capacity, used[ARRIVAL_DEVICES];
+    uint64_t graphs[ARRIVAL_DEVICES][MEMORY_GRAPH_ATTRIBUTES]; /* by CU_GRAPH_MEM_ATTR_* */
+    pthread_rwlock_t uses[2]; /* by enum memory_use: read by operations, written to stop them */
+};
 
 /* Every device has so many bytes. The space is borrowed until the process ends. */
 void memory_open(struct space *space, unsigned n_devices, size_t capacity);

@@ -4,6 +4,7 @@
 #include "cuda_cpu/driver/advice.h"
 #include "cuda_cpu/driver/capture.h"
 #include "cuda_abi/driver_calls.h"
+#include "cuda_cpu/driver/driver_state.h"
 #include "cuda_cpu/driver/memory.h"
 
 enum { ALIGNMENT = 512, PITCH = 512 };

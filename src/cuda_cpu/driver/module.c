@@ -4,14 +4,12 @@
 #include <stdlib.h>
 
 #include "cuda_cpu/driver/cuda_array.h"
+#include "cuda_cpu/driver/driver_state.h"
 #include "cuda_cpu/driver/handles.h"
 #include "cuda_cpu/driver/library.h"
 #include "cuda_cpu/driver/memory.h"
 #include "cuda_cpu/driver/source.h"
 #include "cuda_cpu/launch.h"
-
-static pthread_mutex_t module_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct list modules = {&modules, &modules}; /* module_lock */
 
 CUresult status_code(enum cpu_status status)
 {
@@ -134,9 +132,9 @@ CUresult module_load_texts(CUcontext context, const struct image_text texts[], s
         module_unref(module);
         return code;
     }
-    pthread_mutex_lock(&module_lock);
-    list_append(&modules, &module->link);
-    pthread_mutex_unlock(&module_lock);
+    pthread_mutex_lock(&driver.modules.lock);
+    list_append(&driver.modules.all, &module->link);
+    pthread_mutex_unlock(&driver.modules.lock);
     *ret_module = module;
     return CUDA_SUCCESS;
 }
@@ -161,9 +159,9 @@ void module_unload(CUmodule module)
 
     (void)work_wait_context(&context->work);
     forget_parts(module);
-    pthread_mutex_lock(&module_lock);
+    pthread_mutex_lock(&driver.modules.lock);
     list_remove(&module->link);
-    pthread_mutex_unlock(&module_lock);
+    pthread_mutex_unlock(&driver.modules.lock);
     module->context = NULL;
     module_unref(module);
 }
@@ -173,13 +171,13 @@ static CUmodule any_of(CUcontext context)
 {
     CUmodule found = NULL;
 
-    pthread_mutex_lock(&module_lock);
-    list_for_each(at, &modules)
+    pthread_mutex_lock(&driver.modules.lock);
+    list_for_each(at, &driver.modules.all)
     {
         if (list_entry(at, struct CUmod_st, link)->context == context)
             found = list_entry(at, struct CUmod_st, link);
     }
-    pthread_mutex_unlock(&module_lock);
+    pthread_mutex_unlock(&driver.modules.lock);
     return found;
 }
 
@@ -229,14 +227,14 @@ static void stop_worker(void *worker)
 /* Each engine thread has a worker of its own, made when it first launches. */
 static struct worker *thread_worker(void)
 {
-    static _Thread_local struct worker *worker;
-    bool made = !worker;
+    struct worker **worker = &driver_thread.worker;
+    bool made = !*worker;
 
-    if (!worker && worker_new(memory_space(), &worker) < 0)
-        worker = NULL;
-    if (made && worker)
-        work_on_stop(stop_worker, worker);
-    return worker;
+    if (!*worker && worker_new(memory_space(), worker) < 0)
+        *worker = NULL;
+    if (made && *worker)
+        work_on_stop(stop_worker, *worker);
+    return *worker;
 }
 
 CUresult function_run(const struct action_launch *asked, struct work_context *work_context)

@@ -30,8 +30,13 @@ struct CUmod_st {
     _Atomic(CUcontext) context; /* NULL: it was unloaded, or its context has ended */
     struct image *image;        /* owned */
     struct function *functions; /* owned: one per entry */
-    struct list link;           /* all modules; module_lock */
+    struct list link;           /* all modules; modules.lock */
     CUlibrary library;          /* that it was made for; NULL: the program's own */
+};
+
+struct driver_modules {
+    pthread_mutex_t lock;
+    struct list all; /* CUmod_st::link */
 };
 
 /* How a load is to be done, and what it says. */

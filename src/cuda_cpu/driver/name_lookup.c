@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cuda_abi/driver_calls.h"
-#include "cuda_cpu/driver/driver.h"
+#include "cuda_cpu/driver/driver_state.h"
 
 enum lookup_form { PLAIN, PTDS, PTSZ };
 
@@ -102,12 +102,10 @@ static bool is_of_runtime(const CUuuid *id)
 /* Answers the error of a driver without the table; for the runtime's tables, after one sentence. */
 DRIVER_EXPORT CUresult cuGetExportTable(const void **ret_table, const CUuuid *id)
 {
-    static atomic_bool said;
-
     if (!ret_table || !id)
         return CUDA_ERROR_INVALID_VALUE;
     *ret_table = NULL;
-    if (is_of_runtime(id) && !atomic_exchange(&said, true))
+    if (is_of_runtime(id) && !atomic_exchange(&driver.static_runtime_refused, true))
         api_refuse_static_runtime();
     return CUDA_ERROR_NOT_FOUND;
 }

@@ -3,6 +3,7 @@
 
 #include "cuda_abi/driver_calls.h"
 #include "cuda_cpu/driver/copy.h"
+#include "cuda_cpu/driver/driver_state.h"
 #include "cuda_cpu/driver/event.h"
 #include "cuda_cpu/driver/graph_memory.h"
 #include "cuda_cpu/driver/handles.h"

@@ -6,17 +6,13 @@
 #include <unistd.h>
 
 #include "cuda_abi/memory_calls.h"
+#include "cuda_cpu/driver/driver_state.h"
 #include "cuda_cpu/driver/memory.h"
 #include "cuda_cpu/driver/shared_memory.h"
 
-pthread_mutex_t virtual_lock = PTHREAD_MUTEX_INITIALIZER;
-
-/* All that is there; virtual_lock. */
-static struct list physicals = {&physicals, &physicals};
-
 struct physical *physical_find(CUmemGenericAllocationHandle handle)
 {
-    list_for_each(at, &physicals)
+    list_for_each(at, &driver.addresses.physicals)
     {
         struct physical *physical = list_entry(at, struct physical, link);
 
@@ -65,9 +61,9 @@ static CUmemGenericAllocationHandle enter_physical(int file, uint64_t size, bool
                                   .counted = counted,
                                   .n_handles = 1,
                                   .about = *about};
-    pthread_mutex_lock(&virtual_lock);
-    list_append(&physicals, &physical->link);
-    pthread_mutex_unlock(&virtual_lock);
+    pthread_mutex_lock(&driver.addresses.lock);
+    list_append(&driver.addresses.physicals, &physical->link);
+    pthread_mutex_unlock(&driver.addresses.lock);
     return (uintptr_t)physical;
 }
 
@@ -103,13 +99,13 @@ DRIVER_EXPORT CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
 
     if (code != CUDA_SUCCESS)
         return code;
-    pthread_mutex_lock(&virtual_lock);
+    pthread_mutex_lock(&driver.addresses.lock);
     physical = physical_find(handle);
     if (physical) {
         physical->n_handles--;
         physical_drop(physical);
     }
-    pthread_mutex_unlock(&virtual_lock);
+    pthread_mutex_unlock(&driver.addresses.lock);
     return physical ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -136,11 +132,11 @@ DRIVER_EXPORT CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationPro
 
     if (code != CUDA_SUCCESS)
         return code;
-    pthread_mutex_lock(&virtual_lock);
+    pthread_mutex_lock(&driver.addresses.lock);
     physical = ret_about ? physical_find(handle) : NULL;
     if (physical)
         *ret_about = physical->about;
-    pthread_mutex_unlock(&virtual_lock);
+    pthread_mutex_unlock(&driver.addresses.lock);
     return physical ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -157,13 +153,13 @@ DRIVER_EXPORT CUresult cuMemExportToShareableHandle(void *ret_shareable, CUmemGe
         return code;
     if (!ret_shareable || flags || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
         return CUDA_ERROR_INVALID_VALUE;
-    pthread_mutex_lock(&virtual_lock);
+    pthread_mutex_lock(&driver.addresses.lock);
     physical = physical_find(handle);
     if (!physical || !(physical->about.requestedHandleTypes & type))
         code = CUDA_ERROR_INVALID_VALUE;
     else if ((file = dup(physical->file)) < 0) /* a program may pass it to another one by exec */
         code = CUDA_ERROR_OPERATING_SYSTEM;
-    pthread_mutex_unlock(&virtual_lock);
+    pthread_mutex_unlock(&driver.addresses.lock);
     if (code == CUDA_SUCCESS)
         memcpy(ret_shareable, &file, sizeof file);
     return code;

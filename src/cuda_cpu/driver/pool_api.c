@@ -9,29 +9,13 @@
 #include "cuda_abi/driver_calls.h"
 #include "cuda_abi/memory_calls.h"
 #include "cuda_cpu/driver/capture.h"
+#include "cuda_cpu/driver/driver_state.h"
 #include "cuda_cpu/driver/graph_memory.h"
 #include "cuda_cpu/driver/handles.h"
 #include "cuda_cpu/driver/memory.h"
 #include "cuda_cpu/driver/shared_memory.h"
 
-enum { ALIGNMENT = 512, N_ATTRIBUTES = CU_MEMPOOL_ATTR_USED_MEM_HIGH + 1 };
-
-struct CUmemPoolHandle_st {
-    int device;
-    bool is_default;
-    int handle_types;                  /* CU_MEM_HANDLE_TYPE_*: how its memory may be shared */
-    bool is_imported;                  /* of another process: gives no memory of its own */
-    bool gone;                         /* the program has destroyed it: it ends with its last memory */
-    size_t live;                       /* allocations that are not freed */
-    uint64_t attributes[N_ATTRIBUTES]; /* by number; counters and settings */
-};
-
-static struct {
-    pthread_mutex_t lock;
-    struct CUmemPoolHandle_st defaults[ARRIVAL_DEVICES];
-    CUmemoryPool current[ARRIVAL_DEVICES];
-    bool made[ARRIVAL_DEVICES];
-} pools = {.lock = PTHREAD_MUTEX_INITIALIZER};
+enum { ALIGNMENT = 512 };
 
 static void pool_init(CUmemoryPool pool, int device)
 {
@@ -44,18 +28,18 @@ static void pool_init(CUmemoryPool pool, int device)
 /* The device's own pool; *ret_current: the one that allocations without a pool use. */
 static CUmemoryPool default_pool(int device, CUmemoryPool *ret_current)
 {
-    CUmemoryPool pool = &pools.defaults[device];
+    CUmemoryPool pool = &driver.pools.defaults[device];
 
-    pthread_mutex_lock(&pools.lock);
-    if (!pools.made[device]) {
+    pthread_mutex_lock(&driver.pools.lock);
+    if (!driver.pools.made[device]) {
         pool_init(pool, device);
         pool->is_default = true;
-        pools.current[device] = pool;
-        pools.made[device] = handle_put(pool, HANDLE_POOL, NULL);
+        driver.pools.current[device] = pool;
+        driver.pools.made[device] = handle_put(pool, HANDLE_POOL, NULL);
     }
     if (ret_current)
-        *ret_current = pools.current[device];
-    pthread_mutex_unlock(&pools.lock);
+        *ret_current = driver.pools.current[device];
+    pthread_mutex_unlock(&driver.pools.lock);
     return pool;
 }
 
@@ -68,7 +52,7 @@ static void count(CUmemoryPool pool, int64_t bytes)
     uint64_t *of = pool->attributes;
     bool over;
 
-    pthread_mutex_lock(&pools.lock);
+    pthread_mutex_lock(&driver.pools.lock);
     pool->live = bytes > 0 ? pool->live + 1 : pool->live - 1;
     of[CU_MEMPOOL_ATTR_USED_MEM_CURRENT] += (uint64_t)bytes;
     of[CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT] += (uint64_t)bytes;
@@ -77,7 +61,7 @@ static void count(CUmemoryPool pool, int64_t bytes)
     if (of[CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT] > of[CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH])
         of[CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH] = of[CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT];
     over = pool->gone && !pool->live;
-    pthread_mutex_unlock(&pools.lock);
+    pthread_mutex_unlock(&driver.pools.lock);
     if (over)
         free(pool);
 }
@@ -212,12 +196,12 @@ DRIVER_EXPORT CUresult cuMemPoolDestroy(CUmemoryPool pool)
         return CUDA_ERROR_INVALID_VALUE;
     device = pool->device;
     (void)default_pool(device, NULL);
-    pthread_mutex_lock(&pools.lock);
-    if (pools.current[device] == pool)
-        pools.current[device] = &pools.defaults[device];
+    pthread_mutex_lock(&driver.pools.lock);
+    if (driver.pools.current[device] == pool)
+        driver.pools.current[device] = &driver.pools.defaults[device];
     pool->gone = true;
     over = !pool->live;
-    pthread_mutex_unlock(&pools.lock);
+    pthread_mutex_unlock(&driver.pools.lock);
     if (over)
         free(pool);
     return CUDA_SUCCESS;
@@ -261,9 +245,9 @@ DRIVER_EXPORT CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool)
     if (!handle_is(pool, HANDLE_POOL) || pool->device != device)
         return CUDA_ERROR_INVALID_VALUE;
     (void)default_pool(device, NULL);
-    pthread_mutex_lock(&pools.lock);
-    pools.current[device] = pool;
-    pthread_mutex_unlock(&pools.lock);
+    pthread_mutex_lock(&driver.pools.lock);
+    driver.pools.current[device] = pool;
+    pthread_mutex_unlock(&driver.pools.lock);
     return CUDA_SUCCESS;
 }
 
@@ -320,11 +304,11 @@ DRIVER_EXPORT CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attrib
 
     if (code != CUDA_SUCCESS)
         return code;
-    if (!ret_value || (int)attribute < 1 || (int)attribute >= N_ATTRIBUTES)
+    if (!ret_value || (int)attribute < 1 || (int)attribute >= POOL_ATTRIBUTES)
         return CUDA_ERROR_INVALID_VALUE;
-    pthread_mutex_lock(&pools.lock);
+    pthread_mutex_lock(&driver.pools.lock);
     value = pool->attributes[attribute];
-    pthread_mutex_unlock(&pools.lock);
+    pthread_mutex_unlock(&driver.pools.lock);
     flag = (int)value;
     memcpy(ret_value, is_flag(attribute) ? (const void *)&flag : &value,
            is_flag(attribute) ? sizeof flag : sizeof value);
@@ -340,7 +324,7 @@ DRIVER_EXPORT CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attrib
 
     if (code != CUDA_SUCCESS)
         return code;
-    if (!value || (int)attribute < 1 || (int)attribute >= N_ATTRIBUTES ||
+    if (!value || (int)attribute < 1 || (int)attribute >= POOL_ATTRIBUTES ||
         attribute == CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT || attribute == CU_MEMPOOL_ATTR_USED_MEM_CURRENT)
         return CUDA_ERROR_INVALID_VALUE;
     if (is_flag(attribute)) {
@@ -351,13 +335,13 @@ DRIVER_EXPORT CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attrib
     }
     if (attribute > CU_MEMPOOL_ATTR_RELEASE_THRESHOLD && wanted)
         return CUDA_ERROR_INVALID_VALUE;
-    pthread_mutex_lock(&pools.lock);
+    pthread_mutex_lock(&driver.pools.lock);
     pool->attributes[attribute] = attribute == CU_MEMPOOL_ATTR_USED_MEM_HIGH
                                       ? pool->attributes[CU_MEMPOOL_ATTR_USED_MEM_CURRENT]
                                   : attribute == CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH
                                       ? pool->attributes[CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT]
                                       : wanted;
-    pthread_mutex_unlock(&pools.lock);
+    pthread_mutex_unlock(&driver.pools.lock);
     return CUDA_SUCCESS;
 }
 

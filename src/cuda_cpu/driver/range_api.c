@@ -4,6 +4,7 @@
 #include "cuda_abi/driver_calls.h"
 #include "cuda_abi/memory_calls.h"
 #include "cuda_cpu/driver/advice.h"
+#include "cuda_cpu/driver/driver_state.h"
 #include "cuda_cpu/driver/memory.h"
 #include "cuda_cpu/driver/stream.h"
 

@@ -1,17 +1,12 @@
 #include "cuda_cpu/driver/scripted.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-static struct {
-    pthread_once_t once;
-    bool any;
-    baton_nsec lengths[SCRIPTED_KINDS];
-} scripted = {.once = PTHREAD_ONCE_INIT};
+#include "cuda_cpu/driver/driver_state.h"
 
 int scripted_read(const char *script, baton_nsec ret_lengths[SCRIPTED_KINDS])
 {
@@ -42,17 +37,17 @@ static void read_environment(void)
 {
     const char *script = getenv("BATON_CUDA_CPU_TIMES");
 
-    if (script && scripted_read(script, scripted.lengths) < 0)
+    if (script && scripted_read(script, driver.script.lengths) < 0)
         fprintf(stderr, "baton-cuda-cpu: BATON_CUDA_CPU_TIMES: expected block|in|out:NS,..., found '%s'\n",
                 script);
     else
-        scripted.any = script != NULL;
+        driver.script.any = script != NULL;
 }
 
 bool scripted_any(void)
 {
-    pthread_once(&scripted.once, read_environment);
-    return scripted.any;
+    pthread_once(&driver.script.once, read_environment);
+    return driver.script.any;
 }
 
 void scripted_spend(enum scripted_kind kind, uint64_t n, baton_nsec begin_at)
@@ -60,9 +55,9 @@ void scripted_spend(enum scripted_kind kind, uint64_t n, baton_nsec begin_at)
     baton_nsec end_at;
     struct timespec until;
 
-    if (!scripted_any() || scripted.lengths[kind] == 0)
+    if (!scripted_any() || driver.script.lengths[kind] == 0)
         return;
-    end_at = begin_at + scripted.lengths[kind] * (baton_nsec)n;
+    end_at = begin_at + driver.script.lengths[kind] * (baton_nsec)n;
     until = (struct timespec){end_at / NSEC_PER_SEC, end_at % NSEC_PER_SEC};
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) {
     }

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cuda_cpu/driver/driver.h"
+#include "cuda_cpu/driver/driver_state.h"
 #include "cuda_cpu/driver/process.h"
 #include "cuda_cpu/driver/visible.h"
 

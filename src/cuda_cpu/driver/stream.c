@@ -4,26 +4,23 @@
 #include <unistd.h>
 
 #include "cuda_cpu/driver/capture.h"
+#include "cuda_cpu/driver/driver_state.h"
 #include "cuda_cpu/driver/handles.h"
-
-/* Under capture_lock: every stream of the process. */
-static struct list streams = {&streams, &streams};
 
 void stream_each(void (*each)(struct stream *stream, void *data), void *data)
 {
-    list_for_each_safe(at, next, &streams) each(list_entry(at, struct stream, link), data);
+    list_for_each_safe(at, next, &driver.streams.all) each(list_entry(at, struct stream, link), data);
 }
 
 struct stream *stream_new(CUcontext context, CUstream handle, unsigned flags, int priority)
 {
-    static _Atomic unsigned long long last_id;
     struct stream *stream = calloc(1, sizeof *stream);
 
     if (!stream)
         return NULL;
     stream->context = context;
     stream->handle = handle ? handle : (CUstream)stream;
-    stream->id = atomic_fetch_add(&last_id, 1) + 1;
+    stream->id = atomic_fetch_add(&driver.streams.last_id, 1) + 1;
     stream->thread = handle == CU_STREAM_PER_THREAD ? gettid() : 0;
     stream->work = work_stream_new(&context->work, flags, priority, handle == CU_STREAM_LEGACY);
     if (!stream->work || (!handle && !handle_put(stream, HANDLE_STREAM, context))) {
@@ -32,13 +29,13 @@ struct stream *stream_new(CUcontext context, CUstream handle, unsigned flags, in
         free(stream);
         return NULL;
     }
-    pthread_mutex_lock(&capture_lock);
-    list_append(&streams, &stream->link);
-    pthread_mutex_unlock(&capture_lock);
+    pthread_mutex_lock(&driver.captures.lock);
+    list_append(&driver.streams.all, &stream->link);
+    pthread_mutex_unlock(&driver.captures.lock);
     return stream;
 }
 
-/* With capture_lock held: it is in no list and no capture any more. */
+/* With captures.lock held: it is in no list and no capture any more. */
 static void take_out(struct stream *stream)
 {
     list_remove(&stream->link);
@@ -55,9 +52,9 @@ static void end(struct stream *stream)
 
 void stream_free(struct stream *stream)
 {
-    pthread_mutex_lock(&capture_lock);
+    pthread_mutex_lock(&driver.captures.lock);
     take_out(stream);
-    pthread_mutex_unlock(&capture_lock);
+    pthread_mutex_unlock(&driver.captures.lock);
     end(stream);
 }
 
@@ -69,8 +66,8 @@ static struct stream *take_any(const struct CUctx_st *context, pid_t thread)
 {
     struct stream *found = NULL;
 
-    pthread_mutex_lock(&capture_lock);
-    list_for_each(at, &streams)
+    pthread_mutex_lock(&driver.captures.lock);
+    list_for_each(at, &driver.streams.all)
     {
         struct stream *stream = list_entry(at, struct stream, link);
 
@@ -79,7 +76,7 @@ static struct stream *take_any(const struct CUctx_st *context, pid_t thread)
     }
     if (found)
         take_out(found);
-    pthread_mutex_unlock(&capture_lock);
+    pthread_mutex_unlock(&driver.captures.lock);
     return found;
 }
 
@@ -95,11 +92,6 @@ void stream_free_all(CUcontext context)
 
 /* --- default streams of threads: they end with their thread --- */
 
-static struct {
-    pthread_once_t once;
-    pthread_key_t key;
-} thread_end = {.once = PTHREAD_ONCE_INIT};
-
 static void end_thread(void *unused)
 {
     struct stream *stream = NULL;
@@ -111,37 +103,33 @@ static void end_thread(void *unused)
 
 static void make_key(void)
 {
-    (void)pthread_key_create(&thread_end.key, end_thread);
+    (void)pthread_key_create(&driver.streams.key, end_thread);
 }
 
 /* The calling thread's default stream in the context, made when there is none. */
 static struct stream *thread_stream(CUcontext context)
 {
-    static _Thread_local struct {
-        unsigned long long id; /* of the context and of its present life */
-        struct stream *stream;
-    } latest;
     struct stream *found = NULL;
     pid_t thread;
 
-    if (latest.id == context->life)
-        return latest.stream;
+    if (driver_thread.latest.id == context->life)
+        return driver_thread.latest.stream;
     thread = gettid();
-    pthread_mutex_lock(&capture_lock);
-    list_for_each(at, &streams)
+    pthread_mutex_lock(&driver.captures.lock);
+    list_for_each(at, &driver.streams.all)
     {
         struct stream *stream = list_entry(at, struct stream, link);
 
         if (stream->context == context && stream->thread == thread)
             found = stream;
     }
-    pthread_mutex_unlock(&capture_lock);
+    pthread_mutex_unlock(&driver.captures.lock);
     if (!found)
         found = stream_new(context, CU_STREAM_PER_THREAD, 0, 0);
-    pthread_once(&thread_end.once, make_key);
-    (void)pthread_setspecific(thread_end.key, &thread_end); /* not NULL: the thread's end is told */
-    latest.id = found ? context->life : 0;
-    latest.stream = found;
+    pthread_once(&driver.streams.once, make_key);
+    (void)pthread_setspecific(driver.streams.key, &driver.streams); /* not NULL: the thread's end is told */
+    driver_thread.latest.id = found ? context->life : 0;
+    driver_thread.latest.stream = found;
     return found;
 }
 
@@ -174,7 +162,7 @@ CUresult stream_find_here(CUstream handle, struct stream **ret_stream)
 }
 
 /*
- * With capture_lock held. True: the capture has taken the action, or refused it; *ret_code says
+ * With captures.lock held. True: the capture has taken the action, or refused it; *ret_code says
  * which.
  */
 static bool captured(struct stream *stream, struct action *action, bool wait, CUresult *ret_code)
@@ -202,9 +190,9 @@ CUresult stream_do(struct stream *stream, struct action *action, bool wait)
     bool taken = false;
 
     if (atomic_load_explicit(&stream->context->n_capturing, memory_order_acquire)) {
-        pthread_mutex_lock(&capture_lock);
+        pthread_mutex_lock(&driver.captures.lock);
         taken = captured(stream, action, wait, &code);
-        pthread_mutex_unlock(&capture_lock);
+        pthread_mutex_unlock(&driver.captures.lock);
     }
     if (taken)
         return code;
@@ -223,9 +211,9 @@ bool stream_captures(struct stream *stream)
 
     if (!atomic_load_explicit(&stream->context->n_capturing, memory_order_acquire))
         return false;
-    pthread_mutex_lock(&capture_lock);
+    pthread_mutex_lock(&driver.captures.lock);
     does = stream->capture != NULL;
-    pthread_mutex_unlock(&capture_lock);
+    pthread_mutex_unlock(&driver.captures.lock);
     return does;
 }
 
@@ -237,8 +225,8 @@ static void spoil_of_context(struct stream *stream, void *context)
 
 CUresult stream_spoil_captures(CUcontext context)
 {
-    pthread_mutex_lock(&capture_lock);
+    pthread_mutex_lock(&driver.captures.lock);
     stream_each(spoil_of_context, context);
-    pthread_mutex_unlock(&capture_lock);
+    pthread_mutex_unlock(&driver.captures.lock);
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 }

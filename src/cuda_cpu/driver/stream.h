@@ -20,12 +20,25 @@ struct stream {
     CUcontext context;
     CUstream handle; /* what the program calls it */
     unsigned long long id;
-    struct list link;        /* all streams of the process; capture_lock */
+    struct list link;        /* all streams of the process; captures.lock */
     int synchronization;     /* cuStreamSetAttribute: how the host waits; a hint. 0: not set */
     pid_t thread;            /* whose default stream it is; 0: of none */
-    void *green;             /* capture_lock: a CUgreenCtx; NULL: of none */
-    struct capture *capture; /* capture_lock; NULL: it does not capture */
-    struct node_set *after;  /* capture_lock: what the next node depends on; owned */
+    void *green;             /* captures.lock: a CUgreenCtx; NULL: of none */
+    struct capture *capture; /* captures.lock; NULL: it does not capture */
+    struct node_set *after;  /* captures.lock: what the next node depends on; owned */
+};
+
+struct driver_streams {
+    struct list all; /* stream::link */
+    _Atomic unsigned long long last_id;
+    pthread_once_t once; /* makes `key`, whose destructor ends a thread's default streams */
+    pthread_key_t key;
+};
+
+/* The default stream that a thread has used last. */
+struct stream_latest {
+    unsigned long long id; /* of the context and of its present life */
+    struct stream *stream;
 };
 
 /*
@@ -51,7 +64,7 @@ CUresult stream_find_here(CUstream handle, struct stream **ret_stream);
  */
 CUresult stream_do(struct stream *stream, struct action *action, bool wait);
 
-/* Calls `each` for every stream of the process, with capture_lock held, which the caller holds. */
+/* Calls `each` for every stream of the process, with captures.lock held, which the caller holds. */
 void stream_each(void (*each)(struct stream *stream, void *data), void *data);
 
 /*

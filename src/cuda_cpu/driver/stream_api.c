@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "cuda_cpu/driver/capture.h"
+#include "cuda_cpu/driver/driver_state.h"
 #include "cuda_cpu/driver/event.h"
 #include "cuda_abi/driver_calls.h"
 #include "cuda_cpu/driver/handles.h"
@@ -54,12 +55,12 @@ static CUresult find_to_look(const char *name, CUstream handle, struct stream **
         code = stream_find(handle, ret_stream);
     if (code != CUDA_SUCCESS || !atomic_load(&(*ret_stream)->context->n_capturing))
         return code;
-    pthread_mutex_lock(&capture_lock);
+    pthread_mutex_lock(&driver.captures.lock);
     if ((*ret_stream)->capture)
         code = capture_spoil(*ret_stream, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     else if (capture_spoil_legacy(*ret_stream))
         code = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
-    pthread_mutex_unlock(&capture_lock);
+    pthread_mutex_unlock(&driver.captures.lock);
     return code;
 }
 

@@ -3,14 +3,13 @@
  * CUDA_ERROR_NOT_SUPPORTED and says so once. A definition elsewhere takes the place of the weak one
  * here.
  */
-#include "cuda_cpu/driver/driver.h"
+#include "cuda_cpu/driver/driver_state.h"
 
 #define NAME(symbol, base, since, form)                                                                      \
     __attribute__((weak, visibility("default"))) CUresult unsupported_##symbol(void) __asm__(#symbol);       \
     CUresult unsupported_##symbol(void)                                                                      \
     {                                                                                                        \
-        static atomic_bool said;                                                                             \
-        return api_unsupported(#symbol, &said);                                                              \
+        return api_unsupported(#symbol, &driver.said[SAID_##symbol]);                                        \
     }
 #include "cuda_abi/names.def"
 #undef NAME

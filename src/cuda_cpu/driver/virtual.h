@@ -29,8 +29,11 @@ struct physical {
     CUmemAllocationProp about;
 };
 
-/* Guards everything about virtual memory. Taken before the locks of memory.h. */
-extern pthread_mutex_t virtual_lock;
+struct driver_virtual {
+    pthread_mutex_t lock;     /* everything about virtual memory; taken before the locks of memory.h */
+    struct list physicals;    /* physical::link */
+    struct list reservations; /* reservation::link */
+};
 
 /* With the lock held. NULL: the program has no such handle. */
 struct physical *physical_find(CUmemGenericAllocationHandle handle);

@@ -6,7 +6,7 @@
 
 #include "base/list.h"
 #include "cuda_abi/memory_calls.h"
-#include "cuda_cpu/driver/driver.h"
+#include "cuda_cpu/driver/driver_state.h"
 #include "cuda_cpu/driver/memory.h"
 #include "cuda_cpu/driver/virtual.h"
 
@@ -25,15 +25,12 @@ struct reservation {
     struct list mappings;
 };
 
-/* The reservations; virtual_lock. */
-static struct list reservations = {&reservations, &reservations};
-
 /* --- with the lock held --- */
 
 /* The reservation that contains the range. */
 static struct reservation *find_reservation(uint64_t address, uint64_t size)
 {
-    list_for_each(at, &reservations)
+    list_for_each(at, &driver.addresses.reservations)
     {
         struct reservation *reservation = list_entry(at, struct reservation, link);
 
@@ -89,9 +86,9 @@ static CUresult reserve(uint64_t size, uint64_t alignment, uint64_t wanted, CUde
     }
     reservation->size = size;
     list_init(&reservation->mappings);
-    pthread_mutex_lock(&virtual_lock);
-    list_append(&reservations, &reservation->link);
-    pthread_mutex_unlock(&virtual_lock);
+    pthread_mutex_lock(&driver.addresses.lock);
+    list_append(&driver.addresses.reservations, &reservation->link);
+    pthread_mutex_unlock(&driver.addresses.lock);
     *ret_address = reservation->address;
     return CUDA_SUCCESS;
 }
@@ -116,7 +113,7 @@ DRIVER_EXPORT CUresult cuMemAddressFree(CUdeviceptr address, size_t size)
 
     if (code != CUDA_SUCCESS)
         return code;
-    pthread_mutex_lock(&virtual_lock);
+    pthread_mutex_lock(&driver.addresses.lock);
     reservation = find_reservation(address, size);
     if (!reservation || reservation->address != address || reservation->size != size ||
         !list_empty(&reservation->mappings)) {
@@ -126,7 +123,7 @@ DRIVER_EXPORT CUresult cuMemAddressFree(CUdeviceptr address, size_t size)
         list_remove(&reservation->link);
         free(reservation);
     }
-    pthread_mutex_unlock(&virtual_lock);
+    pthread_mutex_unlock(&driver.addresses.lock);
     return code;
 }
 
@@ -196,7 +193,7 @@ DRIVER_EXPORT CUresult cuMemMap(CUdeviceptr address, size_t size, size_t offset,
     if (!size || size % VIRTUAL_GRANULARITY || address % VIRTUAL_GRANULARITY ||
         offset % VIRTUAL_GRANULARITY || flags)
         return CUDA_ERROR_INVALID_VALUE;
-    pthread_mutex_lock(&virtual_lock);
+    pthread_mutex_lock(&driver.addresses.lock);
     reservation = find_reservation(address, size);
     physical = physical_find(handle);
     if (!reservation || !physical || offset > physical->size || size > physical->size - offset ||
@@ -204,7 +201,7 @@ DRIVER_EXPORT CUresult cuMemMap(CUdeviceptr address, size_t size, size_t offset,
         code = CUDA_ERROR_INVALID_VALUE;
     else
         code = map(reservation, physical, address, size, offset);
-    pthread_mutex_unlock(&virtual_lock);
+    pthread_mutex_unlock(&driver.addresses.lock);
     return code;
 }
 
@@ -231,7 +228,7 @@ DRIVER_EXPORT CUresult cuMemUnmap(CUdeviceptr address, size_t size)
 
     if (code != CUDA_SUCCESS)
         return code;
-    pthread_mutex_lock(&virtual_lock);
+    pthread_mutex_lock(&driver.addresses.lock);
     if (!is_filled(address, size)) {
         code = CUDA_ERROR_INVALID_VALUE;
     } else {
@@ -244,7 +241,7 @@ DRIVER_EXPORT CUresult cuMemUnmap(CUdeviceptr address, size_t size)
         }
         memory_go_on(MEMORY_COPIES);
     }
-    pthread_mutex_unlock(&virtual_lock);
+    pthread_mutex_unlock(&driver.addresses.lock);
     return code;
 }
 
@@ -293,7 +290,7 @@ DRIVER_EXPORT CUresult cuMemSetAccess(CUdeviceptr address, size_t size, const CU
         code = check_access(access, n);
     if (code != CUDA_SUCCESS)
         return code;
-    pthread_mutex_lock(&virtual_lock);
+    pthread_mutex_lock(&driver.addresses.lock);
     if (!is_filled(address, size)) {
         code = CUDA_ERROR_INVALID_VALUE;
     } else {
@@ -306,7 +303,7 @@ DRIVER_EXPORT CUresult cuMemSetAccess(CUdeviceptr address, size_t size, const CU
         }
         memory_go_on(MEMORY_COPIES);
     }
-    pthread_mutex_unlock(&virtual_lock);
+    pthread_mutex_unlock(&driver.addresses.lock);
     return code;
 }
 
@@ -322,11 +319,11 @@ DRIVER_EXPORT CUresult cuMemGetAccess(unsigned long long *ret_flags, const CUmem
         return CUDA_ERROR_INVALID_VALUE;
     if (location->id < 0 || (unsigned)location->id >= driver.n_devices)
         return CUDA_ERROR_INVALID_DEVICE;
-    pthread_mutex_lock(&virtual_lock);
+    pthread_mutex_lock(&driver.addresses.lock);
     mapping = find_mapping(address);
     if (mapping)
         *ret_flags = mapping->access[location->id];
-    pthread_mutex_unlock(&virtual_lock);
+    pthread_mutex_unlock(&driver.addresses.lock);
     return mapping ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -339,12 +336,12 @@ DRIVER_EXPORT CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle 
 
     if (code != CUDA_SUCCESS)
         return code;
-    pthread_mutex_lock(&virtual_lock);
+    pthread_mutex_lock(&driver.addresses.lock);
     mapping = ret_handle ? find_mapping((uintptr_t)address) : NULL;
     if (mapping) {
         mapping->physical->n_handles++;
         *ret_handle = (uintptr_t)mapping->physical;
     }
-    pthread_mutex_unlock(&virtual_lock);
+    pthread_mutex_unlock(&driver.addresses.lock);
     return mapping ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }

@@ -5,10 +5,8 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "cuda_cpu/driver/driver_state.h"
 #include "cuda_cpu/driver/work_private.h"
-
-struct work_machine work_machine = {.lock = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP,
-                                    .ended = PTHREAD_COND_INITIALIZER};
 
 /* --- references --- */
 
@@ -73,11 +71,11 @@ struct work_stream *work_stream_new(struct work_context *context, unsigned flags
     stream->priority = priority;
     stream->legacy = legacy;
     stream->blocking = !legacy && !(flags & CU_STREAM_NON_BLOCKING);
-    pthread_mutex_lock(&work_machine.lock);
+    pthread_mutex_lock(&driver.machine.lock);
     list_append(&context->streams, &stream->link);
     if (legacy)
         context->legacy = stream;
-    pthread_mutex_unlock(&work_machine.lock);
+    pthread_mutex_unlock(&driver.machine.lock);
     return stream;
 }
 
@@ -96,12 +94,12 @@ void work_stream_retire(struct work_stream *stream)
 {
     struct work *last;
 
-    pthread_mutex_lock(&work_machine.lock);
+    pthread_mutex_lock(&driver.machine.lock);
     last = stream->last;
     if (!last)
         list_remove(&stream->link);
     stream->retired = true;
-    pthread_mutex_unlock(&work_machine.lock);
+    pthread_mutex_unlock(&driver.machine.lock);
     work_stream_unref(stream);
 }
 
@@ -113,14 +111,14 @@ int work_after_context(struct work *work, struct work_context *context)
 {
     int result;
 
-    pthread_mutex_lock(&work_machine.lock);
+    pthread_mutex_lock(&driver.machine.lock);
     result = add_edge(context->gate, work);
     list_for_each(at, &context->streams)
     {
         if (result == 0)
             result = add_edge(list_entry(at, struct work_stream, link)->last, work);
     }
-    pthread_mutex_unlock(&work_machine.lock);
+    pthread_mutex_unlock(&driver.machine.lock);
     return result;
 }
 
@@ -129,12 +127,12 @@ int work_gate_context(struct work_context *context, struct work *gate)
     struct work *before;
     int result;
 
-    pthread_mutex_lock(&work_machine.lock);
+    pthread_mutex_lock(&driver.machine.lock);
     before = context->gate;
     result = add_edge(before, gate);
     if (result == 0)
         context->gate = work_ref(gate);
-    pthread_mutex_unlock(&work_machine.lock);
+    pthread_mutex_unlock(&driver.machine.lock);
     if (result == 0)
         work_unref(before);
     return result;
@@ -163,9 +161,9 @@ int work_after(struct work *work, struct work *other)
 
     if (!other || work_is_done(other))
         return 0;
-    pthread_mutex_lock(&work_machine.lock);
+    pthread_mutex_lock(&driver.machine.lock);
     result = add_edge(other, work);
-    pthread_mutex_unlock(&work_machine.lock);
+    pthread_mutex_unlock(&driver.machine.lock);
     return result;
 }
 
@@ -224,20 +222,20 @@ int work_submit(struct work *work, struct work_stream *stream)
     struct work *before = NULL;
     int result;
 
-    pthread_mutex_lock(&work_machine.lock);
+    pthread_mutex_lock(&driver.machine.lock);
     result = join_stream(work, stream, &before);
     if (result == 0)
         arrive(work);
-    pthread_mutex_unlock(&work_machine.lock);
+    pthread_mutex_unlock(&driver.machine.lock);
     work_unref(before);
     return result;
 }
 
 static struct work_queue *queue_of(const struct work *work)
 {
-    return work->engine == WORK_HOST   ? &work_machine.host
-           : work->engine == WORK_POLL ? &work_machine.poll
-                                       : &work_machine.engines[work->context->device][work->engine];
+    return work->engine == WORK_HOST   ? &driver.machine.host
+           : work->engine == WORK_POLL ? &driver.machine.poll
+                                       : &driver.machine.engines[work->context->device][work->engine];
 }
 
 /* Under the lock: can the calling thread do it now, and overtake nothing? */
@@ -245,7 +243,7 @@ static bool may_begin(const struct work *work)
 {
     return (work->engine == WORK_COPY_IN || work->engine == WORK_COPY_OUT) && work->n_waits == 1 &&
            atomic_load(&work->context->error) == CUDA_SUCCESS && list_empty(&queue_of(work)->ready) &&
-           !atomic_load(&work_machine.stopping);
+           !atomic_load(&driver.machine.stopping);
 }
 
 /* Under the lock, which it unlocks meanwhile. */
@@ -254,15 +252,15 @@ static void do_here(struct work *work)
     CUresult status;
 
     work->n_waits = 0;
-    work_machine.n_callers++;
-    work_is_caller = true;
-    pthread_mutex_unlock(&work_machine.lock);
+    driver.machine.n_callers++;
+    driver_thread.is_caller = true;
+    pthread_mutex_unlock(&driver.machine.lock);
     status = work_run(queue_of(work), work);
     if (status != CUDA_SUCCESS)
         atomic_store(&work->context->error, (int)status);
-    pthread_mutex_lock(&work_machine.lock);
-    work_is_caller = false;
-    work_machine.n_callers--;
+    pthread_mutex_lock(&driver.machine.lock);
+    driver_thread.is_caller = false;
+    driver.machine.n_callers--;
     work_end(work, status);
 }
 
@@ -271,13 +269,13 @@ int work_do(struct work *work, struct work_stream *stream, CUresult *ret_status)
     struct work *before = NULL;
     int result;
 
-    pthread_mutex_lock(&work_machine.lock);
+    pthread_mutex_lock(&driver.machine.lock);
     result = join_stream(work, stream, &before);
     if (result == 0 && may_begin(work))
         do_here(work);
     else if (result == 0)
         arrive(work);
-    pthread_mutex_unlock(&work_machine.lock);
+    pthread_mutex_unlock(&driver.machine.lock);
     work_unref(before);
     if (result == 0)
         *ret_status = work_wait(work);
@@ -327,7 +325,7 @@ static void leave_stream(struct work *work)
  */
 void work_end(struct work *work, CUresult status)
 {
-    struct work_machine *m = &work_machine;
+    struct work_machine *m = &driver.machine;
     struct work_edge *edge, **tail;
 
     work->status = status;
@@ -341,8 +339,8 @@ void work_end(struct work *work, CUresult status)
     *tail = work->dependents;
     work->dependents = NULL;
     leave_stream(work);
-    if (work_machine.n_sleepers)
-        pthread_cond_broadcast(&work_machine.ended);
+    if (driver.machine.n_sleepers)
+        pthread_cond_broadcast(&driver.machine.ended);
     work_unref(work);
     if (m->telling)
         return;
@@ -366,12 +364,12 @@ bool work_is_done(const struct work *work)
 CUresult work_wait(struct work *work)
 {
     if (!work_is_done(work) && !work_spin(&work->done, work->context->device)) {
-        pthread_mutex_lock(&work_machine.lock);
-        work_machine.n_sleepers++;
-        while (!work_is_done(work) && !atomic_load(&work_machine.closed))
-            pthread_cond_wait(&work_machine.ended, &work_machine.lock);
-        work_machine.n_sleepers--;
-        pthread_mutex_unlock(&work_machine.lock);
+        pthread_mutex_lock(&driver.machine.lock);
+        driver.machine.n_sleepers++;
+        while (!work_is_done(work) && !atomic_load(&driver.machine.closed))
+            pthread_cond_wait(&driver.machine.ended, &driver.machine.lock);
+        driver.machine.n_sleepers--;
+        pthread_mutex_unlock(&driver.machine.lock);
     }
     return work_is_done(work) ? work->status : CUDA_ERROR_DEINITIALIZED;
 }
@@ -380,9 +378,9 @@ struct work *work_stream_tail(struct work_stream *stream)
 {
     struct work *last;
 
-    pthread_mutex_lock(&work_machine.lock);
+    pthread_mutex_lock(&driver.machine.lock);
     last = stream->last ? work_ref(stream->last) : NULL;
-    pthread_mutex_unlock(&work_machine.lock);
+    pthread_mutex_unlock(&driver.machine.lock);
     return last;
 }
 
@@ -394,8 +392,8 @@ CUresult work_wait_stream(struct work_stream *stream)
         (void)work_wait(last);
         work_unref(last);
     }
-    return atomic_load(&work_machine.closed) ? CUDA_ERROR_DEINITIALIZED
-                                             : (CUresult)atomic_load(&stream->context->error);
+    return atomic_load(&driver.machine.closed) ? CUDA_ERROR_DEINITIALIZED
+                                               : (CUresult)atomic_load(&stream->context->error);
 }
 
 /* The last operation of the first stream that has one; the caller waits and asks again. */
@@ -403,7 +401,7 @@ static struct work *any_tail(struct work_context *context)
 {
     struct work *last = NULL;
 
-    pthread_mutex_lock(&work_machine.lock);
+    pthread_mutex_lock(&driver.machine.lock);
     list_for_each(at, &context->streams)
     {
         struct work_stream *stream = list_entry(at, struct work_stream, link);
@@ -411,7 +409,7 @@ static struct work *any_tail(struct work_context *context)
         if (!last && stream->last)
             last = work_ref(stream->last);
     }
-    pthread_mutex_unlock(&work_machine.lock);
+    pthread_mutex_unlock(&driver.machine.lock);
     return last;
 }
 
@@ -419,13 +417,13 @@ CUresult work_wait_context(struct work_context *context)
 {
     struct work *last;
 
-    while (atomic_load(&context->n_open) && !atomic_load(&work_machine.closed) &&
+    while (atomic_load(&context->n_open) && !atomic_load(&driver.machine.closed) &&
            (last = any_tail(context))) {
         (void)work_wait(last);
         work_unref(last);
     }
-    return atomic_load(&work_machine.closed) ? CUDA_ERROR_DEINITIALIZED
-                                             : (CUresult)atomic_load(&context->error);
+    return atomic_load(&driver.machine.closed) ? CUDA_ERROR_DEINITIALIZED
+                                               : (CUresult)atomic_load(&context->error);
 }
 
 void work_wait_last(struct work_context *context)
@@ -433,7 +431,7 @@ void work_wait_last(struct work_context *context)
     const struct timespec moment = {.tv_nsec = 50000};
 
     atomic_store(&context->ending, true);
-    while (atomic_load(&context->n_open) && !atomic_load(&work_machine.closed))
+    while (atomic_load(&context->n_open) && !atomic_load(&driver.machine.closed))
         nanosleep(&moment, NULL);
     work_unref(context->gate);
     context->gate = NULL;
@@ -444,8 +442,8 @@ CUresult work_query_stream(struct work_stream *stream)
     CUresult error = (CUresult)atomic_load(&stream->context->error);
     bool busy;
 
-    pthread_mutex_lock(&work_machine.lock);
+    pthread_mutex_lock(&driver.machine.lock);
     busy = stream->last && !work_is_done(stream->last);
-    pthread_mutex_unlock(&work_machine.lock);
+    pthread_mutex_unlock(&driver.machine.lock);
     return error != CUDA_SUCCESS ? error : busy ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
 }

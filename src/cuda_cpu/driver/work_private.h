@@ -26,8 +26,8 @@ struct work_queue {
     void *stop_data;
 };
 
-/* The one state of the machine; `lock` guards everything that is not atomic. */
-extern struct work_machine {
+/* The machine; `lock` guards everything that is not atomic. */
+struct work_machine {
     pthread_mutex_t lock;
     pthread_cond_t ended; /* an operation is done, and a thread sleeps for one */
     unsigned n_sleepers;
@@ -39,10 +39,7 @@ extern struct work_machine {
     bool telling;                  /* a call of work_end tells them */
     struct arrival_file *arrival;
     struct work_queue engines[ARRIVAL_DEVICES][WORK_ENGINES], host, poll;
-} work_machine;
-
-/* Does the calling thread do an operation in work_do()? */
-extern _Thread_local bool work_is_caller;
+};
 
 /* Runs it in its turn among all processes. With no lock held. */
 CUresult work_run(const struct work_queue *queue, struct work *work);

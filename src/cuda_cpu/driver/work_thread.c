@@ -4,31 +4,28 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "cuda_cpu/driver/driver_state.h"
 #include "cuda_cpu/driver/scripted.h"
 #include "cuda_cpu/driver/work_private.h"
 
 #define SPIN_NS (50 * NSEC_PER_US) /* a sleeping thread costs as much to wake as this */
 #define POLL_NS (20 * NSEC_PER_US)
 
-_Thread_local bool work_is_caller;
-static _Thread_local bool in_callback;
-static _Thread_local struct work_queue *own_queue; /* of an engine's thread */
-
 bool work_in_callback(void)
 {
-    return in_callback;
+    return driver_thread.in_callback;
 }
 
 void work_on_stop(void (*stop)(void *data), void *data)
 {
-    pthread_mutex_lock(&work_machine.lock);
-    if (own_queue) {
-        own_queue->stop = stop;
-        own_queue->stop_data = data;
-        if (stop && atomic_load(&work_machine.stopping)) /* work_close() may have looked already */
+    pthread_mutex_lock(&driver.machine.lock);
+    if (driver_thread.own_queue) {
+        driver_thread.own_queue->stop = stop;
+        driver_thread.own_queue->stop_data = data;
+        if (stop && atomic_load(&driver.machine.stopping)) /* work_close() may have looked already */
             stop(data);
     }
-    pthread_mutex_unlock(&work_machine.lock);
+    pthread_mutex_unlock(&driver.machine.lock);
 }
 
 static void relax(void)
@@ -43,7 +40,8 @@ static void relax(void)
 /* Does the device compute on the core that the calling thread runs on? */
 static bool on_core_of(int device)
 {
-    int core = atomic_load_explicit(&work_machine.engines[device][WORK_EXECUTION].core, memory_order_relaxed);
+    int core =
+        atomic_load_explicit(&driver.machine.engines[device][WORK_EXECUTION].core, memory_order_relaxed);
 
     return core && core == 1 + sched_getcpu();
 }
@@ -85,20 +83,20 @@ static struct work *next(struct work_queue *queue)
     baton_nsec begin_at = clock_now();
     bool spins = list_empty(&queue->ready) && !is_realtime() && !scripted_any();
 
-    while (list_empty(&queue->ready) && !atomic_load(&work_machine.stopping)) {
+    while (list_empty(&queue->ready) && !atomic_load(&driver.machine.stopping)) {
         if (spins && clock_now() - begin_at < SPIN_NS) {
-            pthread_mutex_unlock(&work_machine.lock);
+            pthread_mutex_unlock(&driver.machine.lock);
             for (int i = 0; i < 64 && !atomic_load_explicit(&queue->n_ready, memory_order_acquire); i++)
                 relax();
-            pthread_mutex_lock(&work_machine.lock);
+            pthread_mutex_lock(&driver.machine.lock);
             continue;
         }
         queue->asleep = true;
-        pthread_cond_wait(&queue->wake, &work_machine.lock);
+        pthread_cond_wait(&queue->wake, &driver.machine.lock);
         queue->asleep = false;
         begin_at = clock_now();
     }
-    if (atomic_load(&work_machine.stopping))
+    if (atomic_load(&driver.machine.stopping))
         return NULL;
     work = list_entry(queue->ready.next, struct work, link);
     list_remove(&work->link);
@@ -112,12 +110,12 @@ CUresult work_run(const struct work_queue *queue, struct work *work)
     uint64_t ticket;
     CUresult status;
 
-    if (!arrival_enter(work_machine.arrival, device, queue->engine, &work_machine.stopping, &ticket))
+    if (!arrival_enter(driver.machine.arrival, device, queue->engine, &driver.machine.stopping, &ticket))
         return CUDA_ERROR_DEINITIALIZED;
     work->begin_at = clock_now();
     status = work->kind->run(work);
     work->end_at = clock_now();
-    arrival_leave(work_machine.arrival, device, queue->engine, ticket);
+    arrival_leave(driver.machine.arrival, device, queue->engine, ticket);
     return status;
 }
 
@@ -127,19 +125,19 @@ static void *run_engine(void *argument)
     struct work *work;
     CUresult status;
 
-    own_queue = queue;
-    pthread_mutex_lock(&work_machine.lock);
+    driver_thread.own_queue = queue;
+    pthread_mutex_lock(&driver.machine.lock);
     while ((work = next(queue))) {
         status = (CUresult)atomic_load(&work->context->error);
-        pthread_mutex_unlock(&work_machine.lock);
+        pthread_mutex_unlock(&driver.machine.lock);
         if (status == CUDA_SUCCESS)
             status = work_run(queue, work);
         if (status != CUDA_SUCCESS)
             atomic_store(&work->context->error, (int)status);
-        pthread_mutex_lock(&work_machine.lock);
+        pthread_mutex_lock(&driver.machine.lock);
         work_end(work, status);
     }
-    pthread_mutex_unlock(&work_machine.lock);
+    pthread_mutex_unlock(&driver.machine.lock);
     return NULL;
 }
 
@@ -149,15 +147,15 @@ static void *run_host(void *argument)
     struct work *work;
     CUresult status;
 
-    in_callback = true;
-    pthread_mutex_lock(&work_machine.lock);
+    driver_thread.in_callback = true;
+    pthread_mutex_lock(&driver.machine.lock);
     while ((work = next(queue))) {
-        pthread_mutex_unlock(&work_machine.lock);
+        pthread_mutex_unlock(&driver.machine.lock);
         status = work->kind->run(work);
-        pthread_mutex_lock(&work_machine.lock);
+        pthread_mutex_lock(&driver.machine.lock);
         work_end(work, status);
     }
-    pthread_mutex_unlock(&work_machine.lock);
+    pthread_mutex_unlock(&driver.machine.lock);
     return NULL;
 }
 
@@ -169,7 +167,7 @@ static void *run_poll(void *argument)
     struct work *work;
     CUresult error;
 
-    pthread_mutex_lock(&work_machine.lock);
+    pthread_mutex_lock(&driver.machine.lock);
     while ((work = next(queue))) {
         error = (CUresult)atomic_load(&work->context->error);
         if (error != CUDA_SUCCESS || work->kind->met(work)) {
@@ -178,11 +176,11 @@ static void *run_poll(void *argument)
         }
         list_append(&queue->ready, &work->link);
         atomic_fetch_add(&queue->n_ready, 1);
-        pthread_mutex_unlock(&work_machine.lock);
+        pthread_mutex_unlock(&driver.machine.lock);
         nanosleep(&moment, NULL);
-        pthread_mutex_lock(&work_machine.lock);
+        pthread_mutex_lock(&driver.machine.lock);
     }
-    pthread_mutex_unlock(&work_machine.lock);
+    pthread_mutex_unlock(&driver.machine.lock);
     return NULL;
 }
 
@@ -217,12 +215,12 @@ static void start(struct work_queue *queue)
     sigdelset(&all, SIGILL);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     queue->started = pthread_create(&queue->thread, NULL,
-                                    queue == &work_machine.host   ? run_host
-                                    : queue == &work_machine.poll ? run_poll
-                                                                  : run_engine,
+                                    queue == &driver.machine.host   ? run_host
+                                    : queue == &driver.machine.poll ? run_poll
+                                                                    : run_engine,
                                     queue) == 0;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (queue->started && queue == &work_machine.host)
+    if (queue->started && queue == &driver.machine.host)
         (void)pthread_detach(queue->thread); /* it is not waited for */
     if (queue->started && queue->engine == WORK_EXECUTION)
         pin(queue);
@@ -247,17 +245,17 @@ static void queue_init(struct work_queue *queue, int device, enum work_engine en
 
 int work_open(const unsigned machine_devices[], unsigned n_devices)
 {
-    int result = arrival_open(&work_machine.arrival);
+    int result = arrival_open(&driver.machine.arrival);
 
     if (result < 0)
         return result;
-    work_machine.n_devices = n_devices;
+    driver.machine.n_devices = n_devices;
     for (unsigned device = 0; device < n_devices; device++)
         for (int engine = 0; engine < WORK_ENGINES; engine++)
-            queue_init(&work_machine.engines[device][engine], (int)machine_devices[device],
+            queue_init(&driver.machine.engines[device][engine], (int)machine_devices[device],
                        (enum work_engine)engine);
-    queue_init(&work_machine.host, -1, WORK_HOST);
-    queue_init(&work_machine.poll, -1, WORK_POLL);
+    queue_init(&driver.machine.host, -1, WORK_HOST);
+    queue_init(&driver.machine.poll, -1, WORK_POLL);
     return 0;
 }
 
@@ -265,13 +263,13 @@ static void stop(struct work_queue *queue)
 {
     bool started;
 
-    pthread_mutex_lock(&work_machine.lock);
+    pthread_mutex_lock(&driver.machine.lock);
     started = queue->started && !pthread_equal(queue->thread, pthread_self());
     if (started)
         pthread_cond_signal(&queue->wake);
     if (started && queue->stop)
         queue->stop(queue->stop_data);
-    pthread_mutex_unlock(&work_machine.lock);
+    pthread_mutex_unlock(&driver.machine.lock);
     if (started)
         pthread_join(queue->thread, NULL);
 }
@@ -282,27 +280,27 @@ static void stop(struct work_queue *queue)
  */
 static void await_callers(void)
 {
-    pthread_mutex_lock(&work_machine.lock);
-    work_machine.n_sleepers++;
-    while (work_machine.n_callers > (work_is_caller ? 1 : 0))
-        pthread_cond_wait(&work_machine.ended, &work_machine.lock);
-    work_machine.n_sleepers--;
-    pthread_mutex_unlock(&work_machine.lock);
+    pthread_mutex_lock(&driver.machine.lock);
+    driver.machine.n_sleepers++;
+    while (driver.machine.n_callers > (driver_thread.is_caller ? 1 : 0))
+        pthread_cond_wait(&driver.machine.ended, &driver.machine.lock);
+    driver.machine.n_sleepers--;
+    pthread_mutex_unlock(&driver.machine.lock);
 }
 
 void work_close(void)
 {
-    atomic_store(&work_machine.stopping, true);
-    for (unsigned device = 0; device < work_machine.n_devices; device++)
+    atomic_store(&driver.machine.stopping, true);
+    for (unsigned device = 0; device < driver.machine.n_devices; device++)
         for (int engine = 0; engine < WORK_ENGINES; engine++)
-            stop(&work_machine.engines[device][engine]);
-    stop(&work_machine.poll);
+            stop(&driver.machine.engines[device][engine]);
+    stop(&driver.machine.poll);
     await_callers();
-    pthread_mutex_lock(&work_machine.lock);
-    atomic_store(&work_machine.closed, true);
-    pthread_cond_broadcast(&work_machine.ended);
-    pthread_mutex_unlock(&work_machine.lock);
+    pthread_mutex_lock(&driver.machine.lock);
+    atomic_store(&driver.machine.closed, true);
+    pthread_cond_broadcast(&driver.machine.ended);
+    pthread_mutex_unlock(&driver.machine.lock);
     /* The host's thread may be in the program's code, which may wait for ever: it is left alone. */
-    arrival_close(work_machine.arrival);
-    work_machine.arrival = NULL;
+    arrival_close(driver.machine.arrival);
+    driver.machine.arrival = NULL;
 }

@@ -4,6 +4,7 @@
  * handler returns, but not to the kernel: to a function that leaves the kernel's stack for good by
  * switching to the launching thread's. So a fault leaves no signal handler behind that never ended.
  */
+#include "cuda_cpu/device_state.h"
 #include "cuda_cpu/exec/exec.h"
 #include "cuda_cpu/exec/fibre.h"
 
@@ -14,17 +15,10 @@
 #include <string.h>
 #include <ucontext.h>
 
-enum { SIGNAL_STACK = 64 * 1024, N_SIGNALS = 4 };
-static const int signals[N_SIGNALS] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE};
+enum { SIGNAL_STACK = 64 * 1024 };
+static const int signals[DEVICE_SIGNALS] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE};
 
-/*
- * The one mutable state of this library: what the program had installed before, and which worker
- * this thread runs.
- */
-static struct {
-    pthread_mutex_t lock;
-    struct sigaction before[N_SIGNALS];
-} state = {.lock = PTHREAD_MUTEX_INITIALIZER};
+/* The worker that the calling thread runs: what the signal handler ends. */
 static _Thread_local struct worker *running __attribute__((tls_model("initial-exec")));
 
 static void describe(struct worker *worker, const struct device_thread *t)
@@ -84,9 +78,9 @@ static void pass_on(int number, siginfo_t *info, void *context)
 {
     struct sigaction before = {.sa_handler = SIG_DFL};
 
-    for (unsigned i = 0; i < N_SIGNALS; i++)
+    for (unsigned i = 0; i < DEVICE_SIGNALS; i++)
         if (signals[i] == number)
-            before = state.before[i];
+            before = device_state.before[i];
     if (before.sa_flags & SA_SIGINFO) {
         before.sa_sigaction(number, info, context);
     } else if (before.sa_handler == SIG_IGN && info->si_code <= 0) {
@@ -155,20 +149,20 @@ EXEC_LEAVES static void handle(int number, siginfo_t *info, void *context)
 /* Our handler, before whatever the program has installed since the last launch. */
 static void install(void)
 {
-    (void)pthread_mutex_lock(&state.lock);
-    for (unsigned i = 0; i < N_SIGNALS; i++) {
+    (void)pthread_mutex_lock(&device_state.lock);
+    for (unsigned i = 0; i < DEVICE_SIGNALS; i++) {
         struct sigaction now;
 
         if (sigaction(signals[i], NULL, &now) == 0 &&
             !((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == handle)) {
             struct sigaction own = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
 
-            state.before[i] = now;
+            device_state.before[i] = now;
             (void)sigemptyset(&own.sa_mask);
             (void)sigaction(signals[i], &own, NULL);
         }
     }
-    (void)pthread_mutex_unlock(&state.lock);
+    (void)pthread_mutex_unlock(&device_state.lock);
 }
 
 void exec_guard(struct worker *worker)

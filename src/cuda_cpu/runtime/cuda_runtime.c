@@ -1,25 +1,15 @@
 #include "cuda_cpu/runtime/calls.h"
 #include "cuda_cpu/runtime/cuda_runtime.h"
+#include "cuda_cpu/runtime/cudart_state.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
-/* Primary contexts, retained once for the process and kept until cudaDeviceReset. */
-static struct {
-    pthread_mutex_t lock;
-    CUcontext contexts[64];
-} runtime = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static _Thread_local struct {
-    int device;
-    cudaError_t last;
-} thread;
-
 cudaError_t runtime_end(cudaError_t error)
 {
     if (error != cudaSuccess && error != cudaErrorNotReady)
-        thread.last = error;
+        cudart_thread.last = error;
     return error;
 }
 
@@ -31,7 +21,7 @@ cudaError_t runtime_end_driver(CUresult code)
 
 int runtime_device(void)
 {
-    return thread.device;
+    return cudart_thread.device;
 }
 
 cudaError_t runtime_begin_driver(void)
@@ -43,11 +33,11 @@ static cudaError_t primary(int device, CUcontext *ret_context)
 {
     CUresult code = CUDA_SUCCESS;
 
-    pthread_mutex_lock(&runtime.lock);
-    if (!runtime.contexts[device])
-        code = cuDevicePrimaryCtxRetain(&runtime.contexts[device], device);
-    *ret_context = runtime.contexts[device];
-    pthread_mutex_unlock(&runtime.lock);
+    pthread_mutex_lock(&cudart.lock);
+    if (!cudart.contexts[device])
+        code = cuDevicePrimaryCtxRetain(&cudart.contexts[device], device);
+    *ret_context = cudart.contexts[device];
+    pthread_mutex_unlock(&cudart.lock);
     return (cudaError_t)code;
 }
 
@@ -61,7 +51,7 @@ cudaError_t runtime_begin(void)
     /* A context that the program has made current itself is used as it is. */
     if (cuCtxGetCurrent(&current) == CUDA_SUCCESS && current)
         return cudaSuccess;
-    error = primary(thread.device, &wanted);
+    error = primary(cudart_thread.device, &wanted);
     return error == cudaSuccess ? (cudaError_t)cuCtxSetCurrent(wanted) : error;
 }
 
@@ -79,16 +69,16 @@ static bool is_sticky(cudaError_t error)
 
 RUNTIME_EXPORT cudaError_t cudaGetLastError(void)
 {
-    cudaError_t error = thread.last;
+    cudaError_t error = cudart_thread.last;
 
     if (!is_sticky(error))
-        thread.last = cudaSuccess;
+        cudart_thread.last = cudaSuccess;
     return error;
 }
 
 RUNTIME_EXPORT cudaError_t cudaPeekAtLastError(void)
 {
-    return thread.last;
+    return cudart_thread.last;
 }
 
 struct runtime_error_text {
@@ -146,7 +136,7 @@ RUNTIME_EXPORT cudaError_t cudaGetDevice(int *ret_device)
 
     if (error != cudaSuccess || !ret_device)
         return runtime_end(error != cudaSuccess ? error : cudaErrorInvalidValue);
-    *ret_device = cuCtxGetDevice(&device) == CUDA_SUCCESS ? device : thread.device;
+    *ret_device = cuCtxGetDevice(&device) == CUDA_SUCCESS ? device : cudart_thread.device;
     return cudaSuccess;
 }
 
@@ -165,7 +155,7 @@ RUNTIME_EXPORT cudaError_t cudaSetDevice(int device)
     if (error == cudaSuccess)
         error = (cudaError_t)cuCtxSetCurrent(context);
     if (error == cudaSuccess)
-        thread.device = device;
+        cudart_thread.device = device;
     return runtime_end(error);
 }
 
@@ -191,8 +181,9 @@ RUNTIME_EXPORT cudaError_t cudaDeviceReset(void)
 
     if (error != cudaSuccess)
         return runtime_end(error);
-    thread.last = cudaSuccess; /* the context keeps its handle and its retain: it is as new after this */
-    return runtime_end_driver(cuDevicePrimaryCtxReset_v2(thread.device));
+    cudart_thread.last =
+        cudaSuccess; /* the context keeps its handle and its retain: it is as new after this */
+    return runtime_end_driver(cuDevicePrimaryCtxReset_v2(cudart_thread.device));
 }
 
 RUNTIME_EXPORT cudaError_t cudaDeviceSynchronize(void)
@@ -204,8 +195,9 @@ RUNTIME_EXPORT cudaError_t cudaSetDeviceFlags(unsigned int flags)
 {
     cudaError_t error = runtime_begin_driver();
 
-    return error != cudaSuccess ? runtime_end(error)
-                                : runtime_end_driver(cuDevicePrimaryCtxSetFlags_v2(thread.device, flags));
+    return error != cudaSuccess
+               ? runtime_end(error)
+               : runtime_end_driver(cuDevicePrimaryCtxSetFlags_v2(cudart_thread.device, flags));
 }
 
 RUNTIME_EXPORT cudaError_t cudaGetDeviceFlags(unsigned int *ret_flags)

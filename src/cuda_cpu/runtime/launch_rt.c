@@ -4,26 +4,14 @@
 
 #include "cuda_cpu/runtime/calls.h"
 #include "cuda_cpu/runtime/cuda_runtime.h"
-
-/* What <<<grid, block, shared, stream>>> says, until the stub of the kernel asks for it. */
-struct configuration {
-    dim3 grid, block;
-    size_t shared;
-    void *stream;
-};
-
-enum { MOST_CONFIGURATIONS = 16 };
-
-static _Thread_local struct {
-    struct configuration items[MOST_CONFIGURATIONS];
-    unsigned n;
-} configurations;
+#include "cuda_cpu/runtime/cudart_state.h"
 
 RUNTIME_EXPORT unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, void *stream)
 {
-    if (configurations.n == MOST_CONFIGURATIONS)
+    if (cudart_thread.configurations.n == CUDART_CONFIGURATIONS)
         return 1;
-    configurations.items[configurations.n++] = (struct configuration){grid, block, shared, stream};
+    cudart_thread.configurations.items[cudart_thread.configurations.n++] =
+        (struct configuration){grid, block, shared, stream};
     return 0;
 }
 
@@ -32,9 +20,9 @@ RUNTIME_EXPORT cudaError_t __cudaPopCallConfiguration(dim3 *ret_grid, dim3 *ret_
 {
     const struct configuration *last;
 
-    if (!configurations.n)
+    if (!cudart_thread.configurations.n)
         return runtime_end(cudaErrorMissingConfiguration);
-    last = &configurations.items[--configurations.n];
+    last = &cudart_thread.configurations.items[--cudart_thread.configurations.n];
     *ret_grid = last->grid;
     *ret_block = last->block;
     *ret_shared = last->shared;

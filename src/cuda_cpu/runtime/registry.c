@@ -11,6 +11,7 @@
 
 #include "cuda_cpu/runtime/calls.h"
 #include "cuda_cpu/runtime/cuda_runtime.h"
+#include "cuda_cpu/runtime/cudart_state.h"
 
 struct registry_fatbin {
     void *handle; /* what the file holds: its address is the handle; first */
@@ -27,18 +28,6 @@ struct registry_symbol {
     bool is_function;
 };
 
-/*
- * Under the lock. Registration happens before main and at dlopen, so look-ups by search are made
- * fast by sorting.
- */
-static struct {
-    pthread_mutex_t lock;
-    struct registry_symbol *symbols; /* sorted by host when `sorted` */
-    size_t n, room;
-    bool sorted;
-    cudaError_t failure; /* of the latest kernel that a compiled file asked for and did not get */
-} registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
 static int by_host(const void *a, const void *b)
 {
     uintptr_t left = (uintptr_t)((const struct registry_symbol *)a)->host;
@@ -51,32 +40,33 @@ static struct registry_symbol *look_up(const void *host)
 {
     const struct registry_symbol key = {.host = host};
 
-    if (!registry.sorted)
-        qsort(registry.symbols, registry.n, sizeof *registry.symbols, by_host);
-    registry.sorted = true;
-    return registry.n ? bsearch(&key, registry.symbols, registry.n, sizeof key, by_host) : NULL;
+    if (!cudart.registry.sorted)
+        qsort(cudart.registry.symbols, cudart.registry.n, sizeof *cudart.registry.symbols, by_host);
+    cudart.registry.sorted = true;
+    return cudart.registry.n ? bsearch(&key, cudart.registry.symbols, cudart.registry.n, sizeof key, by_host)
+                             : NULL;
 }
 
 static void add(struct registry_symbol symbol, const char *name)
 {
-    pthread_mutex_lock(&registry.lock);
-    if (registry.n == registry.room) {
-        size_t room = registry.room ? 2 * registry.room : 64;
-        struct registry_symbol *grown = realloc(registry.symbols, room * sizeof *grown);
+    pthread_mutex_lock(&cudart.registry.lock);
+    if (cudart.registry.n == cudart.registry.room) {
+        size_t room = cudart.registry.room ? 2 * cudart.registry.room : 64;
+        struct registry_symbol *grown = realloc(cudart.registry.symbols, room * sizeof *grown);
 
         if (grown) {
-            registry.symbols = grown;
-            registry.room = room;
+            cudart.registry.symbols = grown;
+            cudart.registry.room = room;
         }
     }
     symbol.name = strdup(name);
-    if (registry.n < registry.room && symbol.name) {
-        registry.symbols[registry.n++] = symbol;
-        registry.sorted = false;
+    if (cudart.registry.n < cudart.registry.room && symbol.name) {
+        cudart.registry.symbols[cudart.registry.n++] = symbol;
+        cudart.registry.sorted = false;
     } else {
         free(symbol.name); /* a later use answers that it is unknown */
     }
-    pthread_mutex_unlock(&registry.lock);
+    pthread_mutex_unlock(&cudart.registry.lock);
 }
 
 /*
@@ -105,7 +95,7 @@ cudaError_t registry_kernel(const void *host, CUkernel *ret_kernel)
 
     if (error != cudaSuccess)
         return error;
-    pthread_mutex_lock(&registry.lock);
+    pthread_mutex_lock(&cudart.registry.lock);
     symbol = look_up(host);
     if (!symbol || !symbol->is_function)
         error = cudaErrorInvalidDeviceFunction;
@@ -117,7 +107,7 @@ cudaError_t registry_kernel(const void *host, CUkernel *ret_kernel)
     }
     if (error == cudaSuccess)
         *ret_kernel = symbol->kernel;
-    pthread_mutex_unlock(&registry.lock);
+    pthread_mutex_unlock(&cudart.registry.lock);
     return error;
 }
 
@@ -125,11 +115,11 @@ const void *registry_host(CUkernel kernel)
 {
     const void *host = NULL;
 
-    pthread_mutex_lock(&registry.lock);
-    for (size_t i = 0; i < registry.n && !host; i++)
-        if (registry.symbols[i].is_function && registry.symbols[i].kernel == kernel)
-            host = registry.symbols[i].host;
-    pthread_mutex_unlock(&registry.lock);
+    pthread_mutex_lock(&cudart.registry.lock);
+    for (size_t i = 0; i < cudart.registry.n && !host; i++)
+        if (cudart.registry.symbols[i].is_function && cudart.registry.symbols[i].kernel == kernel)
+            host = cudart.registry.symbols[i].host;
+    pthread_mutex_unlock(&cudart.registry.lock);
     return host;
 }
 
@@ -141,12 +131,12 @@ cudaError_t registry_symbol(const void *host, CUdeviceptr *ret_address, size_t *
 
     if (error != cudaSuccess)
         return error;
-    pthread_mutex_lock(&registry.lock);
+    pthread_mutex_lock(&cudart.registry.lock);
     symbol = look_up(host);
     code = symbol && !symbol->is_function ? load(symbol->fatbin) : CUDA_ERROR_NOT_FOUND;
     if (code == CUDA_SUCCESS)
         code = cuLibraryGetGlobal(ret_address, ret_size, symbol->fatbin->library, symbol->name);
-    pthread_mutex_unlock(&registry.lock);
+    pthread_mutex_unlock(&cudart.registry.lock);
     return code == CUDA_ERROR_NOT_FOUND ? cudaErrorInvalidSymbol : (cudaError_t)code;
 }
 
@@ -173,17 +163,17 @@ RUNTIME_EXPORT void __cudaUnregisterFatBinary(void **handle)
 
     if (!fatbin)
         return;
-    pthread_mutex_lock(&registry.lock);
-    for (size_t i = 0; i < registry.n; i++) {
-        if (registry.symbols[i].fatbin == fatbin)
-            free(registry.symbols[i].name);
+    pthread_mutex_lock(&cudart.registry.lock);
+    for (size_t i = 0; i < cudart.registry.n; i++) {
+        if (cudart.registry.symbols[i].fatbin == fatbin)
+            free(cudart.registry.symbols[i].name);
         else
-            registry.symbols[kept++] = registry.symbols[i];
+            cudart.registry.symbols[kept++] = cudart.registry.symbols[i];
     }
-    registry.n = kept;
+    cudart.registry.n = kept;
     if (fatbin->library)
         (void)cuLibraryUnload(fatbin->library); /* fails at exit, when the driver is gone: that is fine */
-    pthread_mutex_unlock(&registry.lock);
+    pthread_mutex_unlock(&cudart.registry.lock);
     free(fatbin);
 }
 
@@ -243,9 +233,9 @@ RUNTIME_EXPORT char __cudaInitModule(void **handle)
     CUdeviceptr address;
     bool done = runtime_begin() == cudaSuccess;
 
-    pthread_mutex_lock(&registry.lock);
-    for (size_t i = 0; i < registry.n && done; i++) {
-        struct registry_symbol *symbol = &registry.symbols[i];
+    pthread_mutex_lock(&cudart.registry.lock);
+    for (size_t i = 0; i < cudart.registry.n && done; i++) {
+        struct registry_symbol *symbol = &cudart.registry.symbols[i];
 
         if (symbol->fatbin != fatbin || !symbol->managed)
             continue;
@@ -254,7 +244,7 @@ RUNTIME_EXPORT char __cudaInitModule(void **handle)
         if (done)
             *symbol->managed = (void *)(uintptr_t)address;
     }
-    pthread_mutex_unlock(&registry.lock);
+    pthread_mutex_unlock(&cudart.registry.lock);
     return (char)done;
 }
 
@@ -263,9 +253,9 @@ RUNTIME_EXPORT cudaError_t __cudaGetKernel(cudaKernel_t *ret_kernel, const void 
     cudaError_t error = registry_kernel(host, ret_kernel);
 
     if (error != cudaSuccess) {
-        pthread_mutex_lock(&registry.lock);
-        registry.failure = error;
-        pthread_mutex_unlock(&registry.lock);
+        pthread_mutex_lock(&cudart.registry.lock);
+        cudart.registry.failure = error;
+        pthread_mutex_unlock(&cudart.registry.lock);
     }
     return runtime_end(error);
 }
@@ -274,9 +264,9 @@ cudaError_t registry_failure(void)
 {
     cudaError_t failure;
 
-    pthread_mutex_lock(&registry.lock);
-    failure = registry.failure;
-    pthread_mutex_unlock(&registry.lock);
+    pthread_mutex_lock(&cudart.registry.lock);
+    failure = cudart.registry.failure;
+    pthread_mutex_unlock(&cudart.registry.lock);
     return failure == cudaSuccess ? cudaErrorInvalidResourceHandle : failure;
 }
 

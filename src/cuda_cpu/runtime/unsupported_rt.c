@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "cuda_cpu/runtime/cuda_runtime.h"
+#include "cuda_cpu/runtime/cudart_state.h"
 
 static cudaError_t refuse(const char *name, atomic_bool *said)
 {
@@ -18,8 +19,7 @@ static cudaError_t refuse(const char *name, atomic_bool *said)
     __attribute__((weak, visibility("default"))) cudaError_t unsupported_##symbol(void) __asm__(#symbol);    \
     cudaError_t unsupported_##symbol(void)                                                                   \
     {                                                                                                        \
-        static atomic_bool said;                                                                             \
-        return refuse(#symbol, &said);                                                                       \
+        return refuse(#symbol, &cudart.said[SAID_##symbol]);                                                 \
     }
 #include "cuda_abi/runtime_names.def"
 #undef NAME

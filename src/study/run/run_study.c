@@ -239,7 +239,7 @@ static int answer(struct run *run, unsigned from, int tag, const union run_messa
 
 static int serve_others(struct run *run)
 {
-    static union run_message message;
+    union run_message message = {0};
     const struct study_transport *transport = run->options->transport;
     unsigned from;
     int tag;

@@ -29,7 +29,7 @@ static int wait_for_message(const struct study_transport *transport, int *ret_ta
 int study_serve(const struct study_spec *spec, const struct study_transport *transport,
                 const atomic_bool *stop)
 {
-    static union run_message message;
+    union run_message message = {0};
     struct study_worker *worker = NULL;
     int tag = MESSAGE_UNIT;
     int result = study_worker_new(spec, &worker);

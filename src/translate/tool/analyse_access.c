@@ -17,26 +17,27 @@ enum {
 };
 
 /*
- * Bytes of the largest store through the pointer that is being followed; UINT32_MAX: one has an
- * unknown size.
+ * A store of so many bytes through the pointer that is being followed; 0: of an unknown size.
+ * Raises *largest, the bytes of its largest store; UINT32_MAX: one has an unknown size.
  */
-static uint32_t largest_store;
-
-static unsigned stores(uint32_t bytes)
+static unsigned stores(uint32_t *largest, uint32_t bytes)
 {
     if (bytes == 0)
         bytes = UINT32_MAX;
-    if (bytes > largest_store)
-        largest_store = bytes;
+    if (bytes > *largest)
+        *largest = bytes;
     return WRITES;
 }
 
-static unsigned pointer_uses(struct symbol *symbol, struct syntax_node *body, unsigned depth);
+static unsigned pointer_uses(struct symbol *symbol, struct syntax_node *body, unsigned depth,
+                             uint32_t *largest);
 
 /* A use of the element itself: p[i], *p, p[i].x. */
-static unsigned element_use(struct syntax_node *element, struct syntax_node *body, unsigned depth);
+static unsigned element_use(struct syntax_node *element, struct syntax_node *body, unsigned depth,
+                            uint32_t *largest);
 
-static unsigned argument_use(struct syntax_node *call, const struct syntax_node *argument, unsigned depth)
+static unsigned argument_use(struct syntax_node *call, const struct syntax_node *argument, unsigned depth,
+                             uint32_t *largest)
 {
     const struct symbol *callee = syntax_callee(call);
     unsigned index = 0;
@@ -50,21 +51,22 @@ static unsigned argument_use(struct syntax_node *call, const struct syntax_node 
 
         if (!function->body || index >= function->n_params || !function->params[index])
             return LOST;
-        return pointer_uses(function->params[index], function->body, depth + 1);
+        return pointer_uses(function->params[index], function->body, depth + 1, largest);
     }
     if (!strncmp(callee->name, "vload", 5))
         return READS;
     if (!strncmp(callee->name, "vstore", 6))
-        return stores(16 * sizeof(double)); /* the largest that any of them writes */
+        return stores(largest, 16 * sizeof(double)); /* the largest that any of them writes */
     if (analyse_is_atomic(callee->name))
-        return READS | stores(sizeof(uint64_t));
+        return READS | stores(largest, sizeof(uint64_t));
     if (!strcmp(callee->name, "prefetch"))
         return 0;
     return argument->type.pointee_const ? READS : LOST;
 }
 
 /* The pointer value of `node` is used by its parent. */
-static unsigned pointer_use(struct syntax_node *node, struct syntax_node *body, unsigned depth)
+static unsigned pointer_use(struct syntax_node *node, struct syntax_node *body, unsigned depth,
+                            uint32_t *largest)
 {
     struct syntax_node *child;
     struct syntax_node *parent = syntax_parent(node, &child);
@@ -73,19 +75,20 @@ static unsigned pointer_use(struct syntax_node *node, struct syntax_node *body, 
         return LOST; /* the last: an integer, a struct or an array that holds the pointer */
     switch (parent->kind) {
     case NODE_SUBSCRIPT:
-        return child == parent->children ? element_use(parent, body, depth) : LOST;
+        return child == parent->children ? element_use(parent, body, depth, largest) : LOST;
     case NODE_UNARY:
         if (!strcmp(parent->op, "*"))
-            return element_use(parent, body, depth);
+            return element_use(parent, body, depth, largest);
         if (!strcmp(parent->op, "!"))
             return 0;
-        return !strcmp(parent->op, "++") || !strcmp(parent->op, "--") ? pointer_use(parent, body, depth)
-                                                                      : LOST;
+        return !strcmp(parent->op, "++") || !strcmp(parent->op, "--")
+                   ? pointer_use(parent, body, depth, largest)
+                   : LOST;
     case NODE_MEMBER:
-        return element_use(parent, body, depth);
+        return element_use(parent, body, depth, largest);
     case NODE_BINARY:
         if (!strcmp(parent->op, "+") || !strcmp(parent->op, "-"))
-            return parent->type.pointer ? pointer_use(parent, body, depth) : 0;
+            return parent->type.pointer ? pointer_use(parent, body, depth, largest) : 0;
         if (!strcmp(parent->op, "==") || !strcmp(parent->op, "!=") || !strcmp(parent->op, "<") ||
             !strcmp(parent->op, ">") || !strcmp(parent->op, "&&") || !strcmp(parent->op, "||"))
             return 0;
@@ -96,17 +99,18 @@ static unsigned pointer_use(struct syntax_node *node, struct syntax_node *body, 
                 return 0; /* the variable gets another value */
             if (target && target->kind == NODE_NAME && target->symbol &&
                 target->symbol->kind == SYMBOL_VARIABLE && target->type.pointer)
-                return pointer_uses(target->symbol, body, depth + 1);
+                return pointer_uses(target->symbol, body, depth + 1, largest);
         }
         return LOST;
     case NODE_COMPOUND_ASSIGN:
         return child == parent->children ? 0 : LOST; /* p += n */
     case NODE_CONDITIONAL:
-        return child == parent->children ? 0 : pointer_use(parent, body, depth);
+        return child == parent->children ? 0 : pointer_use(parent, body, depth, largest);
     case NODE_VARIABLE:
-        return parent->type.pointer && parent->symbol ? pointer_uses(parent->symbol, body, depth + 1) : LOST;
+        return parent->type.pointer && parent->symbol ? pointer_uses(parent->symbol, body, depth + 1, largest)
+                                                      : LOST;
     case NODE_CALL:
-        return argument_use(parent, child, depth);
+        return argument_use(parent, child, depth, largest);
     case NODE_SIZEOF:
         return 0;
     case NODE_OTHER: /* a statement: the value is unused, unless it is the value of ({ ... }) */
@@ -119,7 +123,8 @@ static unsigned pointer_use(struct syntax_node *node, struct syntax_node *body, 
     }
 }
 
-static unsigned element_use(struct syntax_node *element, struct syntax_node *body, unsigned depth)
+static unsigned element_use(struct syntax_node *element, struct syntax_node *body, unsigned depth,
+                            uint32_t *largest)
 {
     struct syntax_node *child;
     struct syntax_node *parent = syntax_parent(element, &child);
@@ -127,9 +132,9 @@ static unsigned element_use(struct syntax_node *element, struct syntax_node *bod
     if (!parent)
         return LOST;
     if (parent->kind == NODE_MEMBER && !element->type.pointer)
-        return element_use(parent, body, depth);
+        return element_use(parent, body, depth, largest);
     if (parent->kind == NODE_SUBSCRIPT && child == parent->children && !element->type.pointer)
-        return element_use(parent, body, depth); /* an array within the element */
+        return element_use(parent, body, depth, largest); /* an array within the element */
     if (strchr(element->type.spelling, '['))
         return LOST; /* an array that decays */
     if (syntax_is_assignment(parent) && child == parent->children) {
@@ -137,12 +142,13 @@ static unsigned element_use(struct syntax_node *element, struct syntax_node *bod
         struct syntax_node *outer = syntax_parent(parent, &outer_child);
         bool value_used = outer && (outer->type.spelling || outer->kind == NODE_VARIABLE);
 
-        return (parent->kind == NODE_COMPOUND_ASSIGN || value_used ? READS : 0) | stores(element->type.size);
+        return (parent->kind == NODE_COMPOUND_ASSIGN || value_used ? READS : 0) |
+               stores(largest, element->type.size);
     }
     if (parent->kind == NODE_UNARY && (!strcmp(parent->op, "++") || !strcmp(parent->op, "--")))
-        return READS | stores(element->type.size);
+        return READS | stores(largest, element->type.size);
     if (parent->kind == NODE_UNARY && !strcmp(parent->op, "&"))
-        return BEYOND | pointer_use(parent, body, depth);
+        return BEYOND | pointer_use(parent, body, depth, largest);
     if (parent->kind == NODE_UNARY && !parent->op[0])
         return LOST;
     if ((parent->kind == NODE_BINARY || parent->kind == NODE_COMPOUND_ASSIGN) && !parent->op[0])
@@ -150,7 +156,8 @@ static unsigned element_use(struct syntax_node *element, struct syntax_node *bod
     return READS;
 }
 
-static unsigned pointer_uses(struct symbol *symbol, struct syntax_node *body, unsigned depth)
+static unsigned pointer_uses(struct symbol *symbol, struct syntax_node *body, unsigned depth,
+                             uint32_t *largest)
 {
     unsigned uses = 0;
 
@@ -161,14 +168,15 @@ static unsigned pointer_uses(struct symbol *symbol, struct syntax_node *body, un
     symbol->visiting = true;
     for (struct syntax_node *node = body; node && !(uses & LOST); node = syntax_next(node, body))
         if (node->kind == NODE_NAME && node->symbol == symbol)
-            uses |= pointer_use(node, body, depth);
+            uses |= pointer_use(node, body, depth, largest);
     symbol->visiting = false;
     return uses;
 }
 
 bool analyse_element(struct syntax_node *element, struct syntax_node *body, bool *ret_reads, bool *ret_writes)
 {
-    unsigned use = element_use(element, body, 0);
+    uint32_t largest = 0;
+    unsigned use = element_use(element, body, 0, &largest);
 
     *ret_reads = use & READS;
     *ret_writes = use & WRITES;
@@ -244,7 +252,7 @@ static bool is_own_id(struct syntax_node *node, struct syntax_node *body)
  */
 static bool writes_own(struct symbol *symbol, struct syntax_node *body, uint32_t *ret_element)
 {
-    uint32_t size = 0;
+    uint32_t size = 0, largest = 0;
 
     for (struct syntax_node *node = body; node; node = syntax_next(node, body)) {
         struct syntax_node *child;
@@ -255,9 +263,9 @@ static bool writes_own(struct symbol *symbol, struct syntax_node *body, uint32_t
         element = syntax_parent(node, &child);
         if (!element || element->kind != NODE_SUBSCRIPT || child != element->children)
             return false;
-        if (!(element_use(element, body, 0) & ~READS))
+        if (!(element_use(element, body, 0, &largest) & ~READS))
             continue;
-        if ((element_use(element, body, 0) & BEYOND) || !is_own_id(child->next, body) ||
+        if ((element_use(element, body, 0, &largest) & BEYOND) || !is_own_id(child->next, body) ||
             (size && size != element->type.size))
             return false;
         size = element->type.size;
@@ -270,6 +278,7 @@ static void judge(const struct syntax *syntax, struct symbol *param, struct synt
                   struct translate_arg *arg)
 {
     const struct type *type = &param->type;
+    uint32_t largest = 0;
     unsigned uses;
 
     arg->local = type->pointer && type->pointee_space == SPACE_LOCAL;
@@ -288,9 +297,8 @@ static void judge(const struct syntax *syntax, struct symbol *param, struct synt
         arg->access = TRANSLATE_READ;
         return;
     }
-    largest_store = 0;
-    uses = pointer_uses(param, body, 0) & ~(unsigned)BEYOND;
-    arg->store = uses & LOST || largest_store == UINT32_MAX ? 0 : largest_store;
+    uses = pointer_uses(param, body, 0, &largest) & ~(unsigned)BEYOND;
+    arg->store = uses & LOST || largest == UINT32_MAX ? 0 : largest;
     if (uses & LOST)
         arg->access = TRANSLATE_UNKNOWN;
     else

@@ -1,0 +1,3 @@
+#include "cli/cli_signals.h"
+
+struct cli_signals cli_signals;
