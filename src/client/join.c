@@ -85,7 +85,7 @@ static int group_take(const struct lease_group_engine engines[], size_t n, struc
 
 static void name_device(uintptr_t device, char name[DEVICE_NAME_SIZE])
 {
-    session_name_device(atomic_load(&offered), device, name);
+    session_name_device(atomic_load(&client_process.offered), device, name);
 }
 
 const struct join_hooks join_hooks = {.version = JOIN_VERSION,
