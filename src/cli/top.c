@@ -323,7 +323,7 @@ static int show(const struct cli_args *args, struct top *top, int interval_ms)
     int status;
 
     if (result)
-        return monitor_fail_absent(args, top.socket, result);
+        return monitor_fail_absent(args, top->socket, result);
     if (!cli_has(args, "once") && isatty(STDOUT_FILENO) && isatty(STDIN_FILENO))
         status = live(args, top, interval_ms);
     else
