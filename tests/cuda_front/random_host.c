@@ -8,8 +8,7 @@
  *
  *     random-host KERNELS.ptx FIRST_SEED PROGRAMS [follows]
  *
- * follows: without graphs, memory in stream order and events of contexts, which keep a program on
- * one GPU.
+ * follows: without graphs, memory in stream order, events of contexts: these keep it on one GPU.
  *
  * A program whose memory differs from its model is named by its seed; the exit status is 1 then.
  */
