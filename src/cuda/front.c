@@ -12,7 +12,7 @@
 #include "cuda/issue.h"
 #include "cuda/migrate/migrate.h"
 #include "cuda/objects.h"
-#include "cuda/stubs.h"
+#include "cuda/stubs/stubs.h"
 #include "engine/runtime.h"
 #include "version.h"
 

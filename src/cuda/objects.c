@@ -204,15 +204,23 @@ CUcontext context_primary(CUdevice device)
     return context;
 }
 
+static _Thread_local struct {
+    bool registered; /* the daemon knows the thread */
+    struct last_context {
+        CUcontext handle;
+        struct context_record *record;
+        unsigned forgotten;
+    } last;
+} objects_thread;
+
 /* The daemon boosts the threads that issue work. */
 static void register_thread(void)
 {
-    static _Thread_local bool registered;
     struct session *session;
 
-    if (registered)
+    if (objects_thread.registered)
         return;
-    registered = true;
+    objects_thread.registered = true;
     session = runtime_session();
     if (session)
         session_register_thread(session, gettid());
@@ -220,24 +228,20 @@ static void register_thread(void)
 
 struct context_record *context_current(void)
 {
-    static _Thread_local struct {
-        CUcontext handle;
-        struct context_record *record;
-        unsigned forgotten;
-    } last;
     unsigned forgotten = atomic_load_explicit(&cuda_front.objects.forgotten, memory_order_acquire);
+    struct last_context *last = &objects_thread.last;
     CUcontext handle = NULL;
 
     if (cuda_front.genuine.cuCtxGetCurrent(&handle) != CUDA_SUCCESS || !handle)
         return NULL;
-    if (last.record && last.handle == handle && last.forgotten == forgotten)
-        return last.record;
-    last.record = context_find(handle);
-    last.handle = handle;
-    last.forgotten = forgotten;
-    if (last.record)
+    if (last->record && last->handle == handle && last->forgotten == forgotten)
+        return last->record;
+    last->record = context_find(handle);
+    last->handle = handle;
+    last->forgotten = forgotten;
+    if (last->record)
         register_thread();
-    return last.record;
+    return last->record;
 }
 
 /* --- streams --- */

@@ -13,9 +13,9 @@
 
 static struct difference *add(struct server *server, const char *field)
 {
-    static struct difference beyond; /* takes the differences beyond CLAIMS_MAX; never read */
     struct claims *claims = &server->claims;
-    struct difference *difference = claims->n < CLAIMS_MAX ? &claims->differences[claims->n++] : &beyond;
+    struct difference *difference =
+        claims->n < CLAIMS_MAX ? &claims->differences[claims->n++] : &claims->beyond;
 
     *difference = (struct difference){0};
     (void)snprintf(difference->field, sizeof difference->field, "%s", field);

@@ -30,6 +30,7 @@ struct difference {
 
 struct claims {
     struct difference differences[CLAIMS_MAX];
+    struct difference beyond; /* takes the differences beyond CLAIMS_MAX; never read */
     unsigned n;
     bool machine_known;
     struct machine machine;

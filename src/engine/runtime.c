@@ -12,6 +12,7 @@ struct runtime runtime = {
     .graph = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER},
     .devices_lock = PTHREAD_MUTEX_INITIALIZER,
     .session_once = PTHREAD_ONCE_INIT,
+    .init_once = PTHREAD_ONCE_INIT,
     .plan.lock = PTHREAD_MUTEX_INITIALIZER,
     .recorder = {.lock = PTHREAD_MUTEX_INITIALIZER, .file = -1},
 };
@@ -138,9 +139,7 @@ static void init(void)
 
 void runtime_init(const struct driver_ops *ops)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-    pthread_once(&once, init);
+    pthread_once(&runtime.init_once, init);
     for (unsigned i = 0; ops && i < RUNTIME_FRONTS; i++) {
         const struct driver_ops *none = NULL;
 

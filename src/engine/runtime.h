@@ -52,6 +52,7 @@ struct runtime {
     struct session *_Atomic session;
     atomic_bool refused;
     pthread_once_t session_once;
+    pthread_once_t init_once;
     atomic_uint exit_handlers[RUNTIME_FRONTS];
 
     struct {                  /* the plan as the hot path reads it: without the session's lock */

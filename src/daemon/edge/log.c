@@ -12,12 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static struct {
-    enum log_level level;
-    int file; /* -1: none */
-    bool system;
-    char path[4096];
-} state = {.level = LOG_LEVEL_INFO, .file = -1};
+#include "daemon/edge/batond.h"
 
 const char *const log_level_names[LOG_LEVELS] = {
 #define LEVEL(identifier, name, priority, help) [LOG_LEVEL_##identifier] = (name),
@@ -42,36 +37,36 @@ int log_level_find(const char *name)
 
 void log_set_level(enum log_level level)
 {
-    state.level = level;
+    batond.log.level = level;
 }
 
 int log_to_file(const char *path)
 {
     int file;
 
-    if (strlen(path) >= sizeof state.path)
+    if (strlen(path) >= sizeof batond.log.path)
         return -ENAMETOOLONG;
     file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
     if (file < 0)
         return -errno;
-    if (state.file >= 0)
-        (void)close(state.file);
-    state.file = file;
-    if (path != state.path)
-        (void)snprintf(state.path, sizeof state.path, "%s", path);
+    if (batond.log.file >= 0)
+        (void)close(batond.log.file);
+    batond.log.file = file;
+    if (path != batond.log.path)
+        (void)snprintf(batond.log.path, sizeof batond.log.path, "%s", path);
     return 0;
 }
 
 void log_to_system(void)
 {
     openlog("batond", LOG_PID, LOG_DAEMON);
-    state.system = true;
+    batond.log.system = true;
 }
 
 void log_reopen(void)
 {
-    if (state.file >= 0)
-        (void)log_to_file(state.path);
+    if (batond.log.file >= 0)
+        (void)log_to_file(batond.log.path);
 }
 
 /*
@@ -108,9 +103,9 @@ static void write_file(enum log_level level, const char *text)
     (void)clock_gettime(CLOCK_REALTIME, &now);
     if (localtime_r(&now.tv_sec, &local))
         (void)strftime(stamp, sizeof stamp, "%Y-%m-%d %H:%M:%S", &local);
-    if (has_room(state.file))
-        (void)dprintf(state.file, "%s.%03ld %s: %s\n", stamp, now.tv_nsec / 1000000, log_level_names[level],
-                      text);
+    if (has_room(batond.log.file))
+        (void)dprintf(batond.log.file, "%s.%03ld %s: %s\n", stamp, now.tv_nsec / 1000000,
+                      log_level_names[level], text);
 }
 
 void log_say(enum log_level level, const char *format, ...)
@@ -118,17 +113,17 @@ void log_say(enum log_level level, const char *format, ...)
     char text[2048];
     va_list arguments;
 
-    if (level > state.level)
+    if (level > batond.log.level)
         return;
     va_start(arguments, format);
     (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    if (state.file >= 0)
+    if (batond.log.file >= 0)
         write_file(level, text);
     /* Until batond goes to the background, its user reads standard error. */
-    if (state.file >= 0 && (state.system || level != LOG_LEVEL_ERROR))
+    if (batond.log.file >= 0 && (batond.log.system || level != LOG_LEVEL_ERROR))
         return;
-    if (state.system)
+    if (batond.log.system)
         syslog(priorities[level], "%s", text);
     else if (has_room(STDERR_FILENO) && is_journal())
         (void)dprintf(STDERR_FILENO, "<%d>%s\n", priorities[level], text);

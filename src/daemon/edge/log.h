@@ -1,6 +1,6 @@
 /*
- * batond's log: the system's (the journal reads it), a file, or standard error. One state per
- * process; called by the daemon's only thread. A line is written at once, or dropped if writing
+ * batond's log: the system's (the journal reads it), a file, or standard error. Called by
+ * the daemon's only thread. A line is written at once, or dropped if writing
  * would block: a stopped reader of the log must not stop the daemon.
  */
 #ifndef DAEMON_LOG_H
@@ -17,6 +17,13 @@ enum log_level {
 };
 
 extern const char *const log_level_names[LOG_LEVELS];
+
+struct log {
+    enum log_level level;
+    int file; /* -1: none */
+    bool system;
+    char path[4096];
+};
 
 /* -1: no such level. */
 int log_level_find(const char *name);

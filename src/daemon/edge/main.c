@@ -8,8 +8,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "daemon/edge/loop.h"
-#include "daemon/edge/options.h"
+#include "daemon/edge/batond.h"
 #include "model/overheads.h"
 #include "version.h"
 
@@ -17,7 +16,8 @@
 
 #define SYSTEM_CONFIG "/etc/baton/baton.yaml"
 
-static struct daemon_options options;
+struct batond batond = {.log = {.level = LOG_LEVEL_INFO, .file = -1}};
+
 /* ---- configuration ---- */
 
 /* 0, or the exit code 2 or 3 after the mistake was logged. An optional file may be missing. */
@@ -46,8 +46,8 @@ static int read_all_config(struct config *config)
     int result;
 
     config_init(config);
-    if (options.config[0])
-        return read_config(config, options.config, true);
+    if (batond.options.config[0])
+        return read_config(config, batond.options.config, true);
     result = read_config(config, SYSTEM_CONFIG, false);
     if (result || getuid() == 0 || (!home && !base))
         return result;
@@ -63,30 +63,30 @@ static int apply_options(struct config *config)
 {
     int index;
 
-    if (options.profile) {
-        index = sched_profile_find(options.profile);
+    if (batond.options.profile) {
+        index = sched_profile_find(batond.options.profile);
         if (index < 0) {
-            return options_reject('p', options.profile);
+            return options_reject('p', batond.options.profile);
         }
         config->profile = (enum sched_profile_id)index;
     }
-    if (options.policy) {
-        index = sched_policy_find(options.policy);
+    if (batond.options.policy) {
+        index = sched_policy_find(batond.options.policy);
         if (index < 0) {
-            return options_reject('y', options.policy);
+            return options_reject('y', batond.options.policy);
         }
         config->policy = (enum sched_policy_id)index;
     }
-    if (options.plan[0])
-        (void)snprintf(config->plan, sizeof config->plan, "%s", options.plan);
-    if (options.tasks[0])
-        (void)snprintf(config->tasks, sizeof config->tasks, "%s", options.tasks);
-    if (options.idle_exit_ms >= 0)
-        config->idle_exit = (baton_nsec)(options.idle_exit_ms * (double)NSEC_PER_MS);
-    options_make_absolute(&options, config->plan, sizeof config->plan);
-    options_make_absolute(&options, config->tasks, sizeof config->tasks);
-    options_make_absolute(&options, config->overheads, sizeof config->overheads);
-    options_make_absolute(&options, config->planner, sizeof config->planner);
+    if (batond.options.plan[0])
+        (void)snprintf(config->plan, sizeof config->plan, "%s", batond.options.plan);
+    if (batond.options.tasks[0])
+        (void)snprintf(config->tasks, sizeof config->tasks, "%s", batond.options.tasks);
+    if (batond.options.idle_exit_ms >= 0)
+        config->idle_exit = (baton_nsec)(batond.options.idle_exit_ms * (double)NSEC_PER_MS);
+    options_make_absolute(&batond.options, config->plan, sizeof config->plan);
+    options_make_absolute(&batond.options, config->tasks, sizeof config->tasks);
+    options_make_absolute(&batond.options, config->overheads, sizeof config->overheads);
+    options_make_absolute(&batond.options, config->planner, sizeof config->planner);
     return 0;
 }
 
@@ -197,24 +197,30 @@ static int use_files(struct loop *loop, const struct config *config, struct file
 /* Reads everything before anything changes: a bad file leaves all as it was. */
 static int reload(struct loop *loop, char *ret_text, size_t size)
 {
-    static struct config fresh;
+    struct config *fresh = calloc(1, sizeof *fresh);
     struct files files;
     int result;
 
     log_reopen();
-    if (read_all_config(&fresh) || apply_options(&fresh)) {
+    if (!fresh) {
+        (void)snprintf(ret_text, size, "out of memory");
+        return -ENOMEM;
+    }
+    if (read_all_config(fresh) || apply_options(fresh)) {
         (void)snprintf(ret_text, size, "the configuration was rejected; see the log");
+        free(fresh);
         return -EINVAL;
     }
-    fresh.profile = loop->config.profile;
-    result = read_files(&fresh, &files, ret_text, size);
-    if (result)
-        return result;
-    server_set_limits(loop->server, &fresh, clock_now());
-    result = use_files(loop, &fresh, &files, ret_text, size);
-    files_done(&files);
-    if (!result)
-        (void)snprintf(ret_text, size, "done");
+    fresh->profile = loop->config.profile;
+    result = read_files(fresh, &files, ret_text, size);
+    if (!result) {
+        server_set_limits(loop->server, fresh, clock_now());
+        result = use_files(loop, fresh, &files, ret_text, size);
+        files_done(&files);
+        if (!result)
+            (void)snprintf(ret_text, size, "done");
+    }
+    free(fresh);
     return result;
 }
 
@@ -223,15 +229,15 @@ static int reload(struct loop *loop, char *ret_text, size_t size)
  */
 static int load(struct loop *loop, bool tasks, const char *path, char *ret_text, size_t size)
 {
-    static char before[sizeof options.plan];
-    char *option = tasks ? options.tasks : options.plan;
+    char before[sizeof batond.options.plan];
+    char *option = tasks ? batond.options.tasks : batond.options.plan;
     int result;
 
     (void)snprintf(before, sizeof before, "%s", option);
-    (void)snprintf(option, sizeof options.plan, "%s", path);
+    (void)snprintf(option, sizeof batond.options.plan, "%s", path);
     result = reload(loop, ret_text, size);
     if (result)
-        (void)snprintf(option, sizeof options.plan, "%s", before);
+        (void)snprintf(option, sizeof batond.options.plan, "%s", before);
     else
         (void)snprintf(ret_text, size, "%s is in force", path);
     log_say(result ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO, "load: %s", ret_text);
@@ -284,7 +290,7 @@ static int go_to_background(void)
 
 static int open_listener(struct listener *listener)
 {
-    int result = listener_open(options.socket, options.shared, listener);
+    int result = listener_open(batond.options.socket, batond.options.shared, listener);
 
     if (result == 0)
         return 0;
@@ -292,7 +298,7 @@ static int open_listener(struct listener *listener)
         log_say(LOG_LEVEL_ERROR, "another batond listens there already");
     else
         log_say(LOG_LEVEL_ERROR, "cannot listen on %s: %s",
-                options.socket[0] ? options.socket : "the user's socket", strerror(-result));
+                batond.options.socket[0] ? batond.options.socket : "the user's socket", strerror(-result));
     return 3;
 }
 
@@ -321,40 +327,40 @@ static int serve(struct loop *loop, struct files *files)
 
 int main(int argc, char *argv[])
 {
-    static struct loop loop;
+    struct loop *loop = &batond.loop;
     struct files files = {0};
     char text[1024] = "";
-    int status = options_parse(argc, argv, &options);
+    int status = options_parse(argc, argv, &batond.options);
 
-    loop.log = log_say;
-    loop.reload = reload;
-    loop.load = load;
+    loop->log = log_say;
+    loop->reload = reload;
+    loop->load = load;
     if (!status)
-        status = read_all_config(&loop.config);
+        status = read_all_config(&loop->config);
     if (!status)
-        status = apply_options(&loop.config);
-    if (!status && (seal_overheads(&loop.config, text, sizeof text) ||
-                    read_files(&loop.config, &files, text, sizeof text))) {
+        status = apply_options(&loop->config);
+    if (!status && (seal_overheads(&loop->config, text, sizeof text) ||
+                    read_files(&loop->config, &files, text, sizeof text))) {
         log_say(LOG_LEVEL_ERROR, "%s", text);
         status = 2;
     }
-    if (!status && !options.check)
-        status = open_listener(&loop.listener);
-    if (status || options.check) {
+    if (!status && !batond.options.check)
+        status = open_listener(&loop->listener);
+    if (status || batond.options.check) {
         if (!status)
             printf("batond: the configuration is valid (profile %s%s%s%s%s)\n",
-                   sched_profiles[loop.config.profile].name, loop.config.plan[0] ? ", plan " : "",
-                   loop.config.plan, loop.config.tasks[0] ? ", tasks " : "", loop.config.tasks);
+                   sched_profiles[loop->config.profile].name, loop->config.plan[0] ? ", plan " : "",
+                   loop->config.plan, loop->config.tasks[0] ? ", tasks " : "", loop->config.tasks);
         files_done(&files);
         return status;
     }
-    if (!options.foreground && !loop.listener.handed && go_to_background() < 0) {
+    if (!batond.options.foreground && !loop->listener.handed && go_to_background() < 0) {
         log_say(LOG_LEVEL_ERROR, "cannot go to the background: %s", strerror(errno));
-        listener_close(&loop.listener, true);
+        listener_close(&loop->listener, true);
         return 3;
     }
-    status = serve(&loop, &files);
-    loop_done(&loop);
-    listener_close(&loop.listener, true);
+    status = serve(loop, &files);
+    loop_done(loop);
+    listener_close(&loop->listener, true);
     return status;
 }

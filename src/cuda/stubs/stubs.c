@@ -1,5 +1,5 @@
 /* libbaton-cuda.so: the first call of any stub loads libbaton-layer.so (stubs.h). */
-#include "cuda/stubs.h"
+#include "cuda/stubs/stubs.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -14,8 +14,10 @@ extern char stub_begin[];
 extern void *_Atomic stub_targets[ENTRY_N];
 void *stub_resolve(unsigned index); /* for stubs.S */
 
-static pthread_once_t begun = PTHREAD_ONCE_INIT;
-static stubs_resolve resolve; /* of the layer; NULL: it cannot be loaded */
+static struct {
+    pthread_once_t begun;
+    stubs_resolve resolve; /* of the layer; NULL: it cannot be loaded */
+} stubs_state = {.begun = PTHREAD_ONCE_INIT};
 
 static void *open_layer(void)
 {
@@ -43,8 +45,8 @@ static void begin(void)
 
     if (layer)
         hand_over.symbol = dlsym(layer, STUBS_SYMBOL);
-    resolve = hand_over.symbol ? hand_over.call(&stubs) : NULL;
-    if (!resolve)
+    stubs_state.resolve = hand_over.symbol ? hand_over.call(&stubs) : NULL;
+    if (!stubs_state.resolve)
         (void)fprintf(stderr, "baton: no " STUBS_LAYER " of version " BATON_VERSION
                               " beside libbaton-cuda.so; CUDA calls fail\n");
 }
@@ -58,6 +60,6 @@ void *stub_resolve(unsigned index)
 {
     CUresult (*failing)(void) = no_layer;
 
-    pthread_once(&begun, begin);
-    return resolve ? resolve(index) : *(void **)&failing;
+    pthread_once(&stubs_state.begun, begin);
+    return stubs_state.resolve ? stubs_state.resolve(index) : *(void **)&failing;
 }
