@@ -211,6 +211,10 @@ claims() {
     programs=()
     export BATON_CUDA_CPU_TIMES=block:1000 # no core computes: the device is a GPU for batond
     start_daemon --config "$scratch/config"
+    if ! "$build/baton" status --json | grep -q '"realtime": true'; then
+        echo "left out: no permission for real-time scheduling, so no bound is claimed"
+        return
+    fi
     touch "$scratch/go"
     for name in one two; do
         "$build/baton" run --require-daemon --device cpu --task $name --period 1000000 --stats \

@@ -84,7 +84,7 @@ static bool daemon_knows(const char *name)
     bool found = false;
     FILE *pipe;
 
-    (void)snprintf(command, sizeof command, "%s/baton status", stage.build);
+    (void)snprintf(command, sizeof command, "'%s/baton' status", stage.build);
     pipe = popen(command, "re"); /* NOLINT(cert-env33-c): a fixed command of ours */
     while (pipe && fgets(line, sizeof line, pipe))
         found = found || (strstr(line, name) && strstr(line, "connected"));
