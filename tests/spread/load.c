@@ -143,5 +143,7 @@ int main(int argc, char **argv)
         hash = (hash ^ ((unsigned char *)load.result)[i]) * 1099511628211u;
     printf("%.3f %.3f %.3f %.3f %016llx\n", median(write, rounds), median(kernel, rounds),
            median(read, rounds), median(all, rounds), (unsigned long long)hash);
+    free(load.bytes);
+    free(load.result);
     return 0;
 }
