@@ -1,7 +1,7 @@
 # The habitual words; Meson does the work. `make test` and `make demo` set up everything on a fresh
 # Debian 12, Debian 13 or Ubuntu 24.04 (docs/install.md). BUILD may be outside of the source tree.
 BUILD ?= build
-# Names of tests or suites (`meson test --list`) for `make test`; none: all
+# Names of tests or suites (`meson test --list`) for `make test`, `asan` and `tsan`; none: all
 TESTS ?=
 
 .PHONY: all configure deps test demo bench lint asan tsan fuzz soak fresh conditions install deb dist clean
@@ -38,13 +38,13 @@ asan:
 	@tools/install-deps build test lint
 	@[ -f build-asan/build.ninja ] || CC="$$(tools/find-llvm clang)" \
 	    meson setup build-asan -Db_sanitize=address,undefined -Db_lundef=false >/dev/null
-	@ninja -C build-asan && tools/run-tests build-asan
+	@ninja -C build-asan && tools/run-tests build-asan $(TESTS)
 
 tsan:
 	@tools/install-deps build test lint
 	@[ -f build-tsan/build.ninja ] || CC="$$(tools/find-llvm clang)" \
 	    meson setup build-tsan -Db_sanitize=thread -Db_lundef=false >/dev/null
-	@ninja -C build-tsan && tools/run-tests build-tsan
+	@ninja -C build-tsan && tools/run-tests build-tsan $(TESTS)
 
 fuzz:
 	@tools/install-deps build test lint
