@@ -14,9 +14,9 @@
  * affinity: of all that work with the same one, as many as it has cores go on, the highest
  * real-time priorities first. So batond's order on the CPUs decides, not the machine's speed.
  *
- * `virtual-clock FILE CPUS` makes a machine of so many CPUs, whatever the real one has: programs see
- * them as online and allowed, and an affinity is a row of the shared file that the kernel does not
- * get. Real-time priorities are the kernel's.
+ * `virtual-clock FILE CPUS` makes a machine of so many CPUs, whatever the real one has: programs
+ * see them as online and allowed, and an affinity is a row of the shared file that the kernel does
+ * not get. Real-time priorities are the kernel's.
  *
  * Timed waits on conditions, timers and polls keep their length in real time: they are fallbacks,
  * not what a test is about.

@@ -1,6 +1,6 @@
 /*
- * virtual-clock FILE [CPUS]: makes the file of a virtual clock (clock.h), prints `ready`, and moves the
- * clock until it is ended by a signal, or its parent ends.
+ * virtual-clock FILE [CPUS]: makes the file of a virtual clock (clock.h), prints `ready`, and moves
+ * the clock until it is ended by a signal, or its parent ends.
  *
  * The clock moves when no thread of any program could do anything before (quiet.h). While nothing
  * sleeps and all wait, the clock goes as the real one does: a thread may wait in poll() for an
