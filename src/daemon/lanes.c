@@ -242,6 +242,12 @@ static void note_token(struct server *server, const struct peer *peer, enum reco
                                             .engine = sched_execution_engine(server->core, peer->token_gpu)});
 }
 
+void lanes_left(struct server *server, const struct peer *peer)
+{
+    if (peer->token == TOKEN_OURS)
+        note_token(server, peer, RECORD_TOKEN);
+}
+
 static void give_token_back(struct server *server, struct peer *peer)
 {
     if (peer->token == TOKEN_NONE)
