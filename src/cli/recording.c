@@ -201,13 +201,15 @@ static void number_decisions(struct trace_recording *recording)
     }
 }
 
-/* Which engines each client asked for. */
+/* Which engines each client asked for, and if it had a token. */
 static void find_engines(struct trace_recording *recording)
 {
     for (size_t i = 0; i < recording->n; i++) {
         const struct trace_record *record = &recording->records[i];
         struct recorded_client *client = recording_client(recording, record->client);
 
+        if (client && (record->kind == RECORD_TOKEN || record->kind == RECORD_TOKEN_WAIT))
+            client->has_token = true;
         if (client && record->engine < RECORDING_ENGINES &&
             (record->kind == RECORD_REQUEST || record->kind == RECORD_GRANT || record->kind == RECORD_YIELD ||
              record->kind == RECORD_LATE_YIELD))

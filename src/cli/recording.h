@@ -23,6 +23,7 @@ struct recorded_client {
     uint64_t misses;   /* since it began; 0 for a client that has left */
     char name[65];
     uint64_t on[RECORDING_ENGINES / 64]; /* engines that the client asked for */
+    bool has_token;                      /* it held one, or waited for it */
 };
 
 struct trace_recording {

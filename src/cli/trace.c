@@ -13,6 +13,8 @@
 #include "cli/subcommand.h"
 #include "cli/recording.h"
 #include "cli/task_words.h"
+#include "cli/trace_counters.h"
+#include "cli/trace_picture.h"
 #include "report/trace.h"
 #include "wire/notice.h"
 
@@ -25,6 +27,11 @@
 #define CLIENT_TRACKS  10000000u
 #define CLIENT_NUMBERS 100000u
 #define TRACKS         1024u /* per client; engines first, then the further lanes of its jobs */
+
+#define TOKEN_TRACK (RECORDING_ENGINES + LANES)
+
+#define DEFAULT_LAST_MS 100.0
+#define MAX_LAST_MS     1e9
 
 #define LANES 8u /* parallel lanes for overlapping jobs or runs of one row */
 
@@ -139,10 +146,12 @@ static void write_tracks(struct writing *w)
         for (unsigned lane = 0; lane < LANES; lane++)
             tracks[lane] = jobs_track(client, lane);
         name_lanes(w, client->pid, tracks, w->jobs[i].n ? w->jobs[i].n : 1, "jobs", 0);
+        if (client->has_token)
+            trace_track(&w->writer, client->pid, client_track(client, TOKEN_TRACK), "token", LANES);
         for (uint32_t e = 0; e < RECORDING_ENGINES; e++) {
             if (recording_is_on(client, e))
                 trace_track(&w->writer, client->pid, client_track(client, e), recording->engines[e],
-                            LANES + e);
+                            LANES + 1 + e);
         }
     }
 }
@@ -192,6 +201,22 @@ static void write_run(struct writing *w, size_t i, const struct recorded_client 
                                    .pieces = record->pieces,
                                    .job = record->job},
               (baton_nsec)record->at, (baton_nsec)(record->at + record->length));
+}
+
+/* A client has one token at a time, so these spans are disjoint. */
+static void write_token(struct writing *w, const struct trace_record *record,
+                        const struct recorded_client *client)
+{
+    bool waits = record->kind == RECORD_TOKEN_WAIT;
+    char text[64];
+
+    if (waits && record->length == 0)
+        return;
+    (void)snprintf(text, sizeof text, "%s a token of %s", waits ? "waits for" : "holds",
+                   w->recording->engines[record->engine]);
+    trace_span(&w->writer, client->pid, client_track(client, TOKEN_TRACK),
+               waits ? TRACE_QUEUED : TRACE_GRANTED, client->name, text, (baton_nsec)record->at,
+               (baton_nsec)(record->at + record->length));
 }
 
 static void write_planned(struct writing *w, const struct trace_record *record)
@@ -249,6 +274,10 @@ static void write_record(struct writing *w, size_t i)
         break;
     case RECORD_MISS:
         write_miss(w, record, client);
+        break;
+    case RECORD_TOKEN_WAIT:
+    case RECORD_TOKEN:
+        write_token(w, record, client);
         break;
     case RECORD_EXCEED:
         write_exceeded(w, record, client);
@@ -323,55 +352,6 @@ static void write_arrow(struct writing *w, size_t i)
         (baton_nsec)recording->records[run].at);
 }
 
-/* ---- counters ---- */
-
-struct change {
-    uint64_t at;
-    uint32_t engine;
-    int by; /* +1 or -1 */
-};
-
-static int by_instant(const void *a, const void *b)
-{
-    const struct change *x = a;
-    const struct change *y = b;
-
-    if (x->at != y->at)
-        return x->at > y->at ? 1 : -1;
-    return (x->by > y->by) - (x->by < y->by); /* a wait that ends makes room for the next */
-}
-
-/* How many programs wait for each engine (RECORD_REQUEST), or commands run on it (RECORD_RUN). */
-static void write_counter(struct writing *w, struct change *changes, enum record_kind kind, const char *what)
-{
-    const struct trace_recording *recording = w->recording;
-    int values[RECORDING_ENGINES] = {0};
-    char name[64];
-    size_t n = 0;
-
-    for (size_t i = 0; i < recording->n; i++) {
-        const struct trace_record *record = &recording->records[i];
-        uint64_t end_at = record->at + record->length;
-
-        if (record->kind != (uint32_t)kind || record->engine >= RECORDING_ENGINES)
-            continue;
-        if (kind == RECORD_REQUEST)
-            end_at = recording_ended_at(recording, i, RECORD_GRANT, RECORD_GRANT);
-        changes[n++] = (struct change){record->at, record->engine, 1};
-        changes[n++] = (struct change){end_at, record->engine, -1};
-    }
-    if (n)
-        qsort(changes, n, sizeof *changes, by_instant);
-    for (size_t i = 0; i < n; i++) {
-        uint32_t engine = changes[i].engine;
-
-        values[engine] += changes[i].by;
-        (void)snprintf(name, sizeof name, "%s %s", recording->engines[engine], what);
-        trace_counter(&w->writer, recording->daemon.pid, name,
-                      (uint64_t)(values[engine] > 0 ? values[engine] : 0), (baton_nsec)changes[i].at);
-    }
-}
-
 /* ---- the file ---- */
 
 /* The tasks of the plan, then other programs with a deadline; each name occurs once. */
@@ -407,9 +387,10 @@ static void write_tasks(struct writing *w)
     free(tasks);
 }
 
-static void write_events(struct writing *w, struct change *changes)
+static int write_events(struct writing *w)
 {
     const struct trace_recording *recording = w->recording;
+    int result;
 
     place_records(w);
     write_tracks(w);
@@ -419,9 +400,9 @@ static void write_events(struct writing *w, struct change *changes)
         write_notice(w, &recording->notices[i]);
     for (size_t i = 0; i < recording->n; i++)
         write_arrow(w, i);
-    write_counter(w, changes, RECORD_REQUEST, "waiting");
-    write_counter(w, changes, RECORD_RUN, "in flight");
+    result = trace_counters_write(recording, &w->writer);
     write_tasks(w);
+    return result;
 }
 
 static int write_file(const struct trace_recording *recording, const char *path)
@@ -432,19 +413,17 @@ static int write_file(const struct trace_recording *recording, const char *path)
                         .engines = calloc(RECORDING_ENGINES, sizeof *w.engines),
                         .row_ended_at =
                             calloc((recording->n_clients + 1) * RECORDING_ENGINES, sizeof *w.row_ended_at)};
-    struct change *changes = calloc(2 * recording->n + 1, sizeof *changes);
     struct draft draft;
     int result = draft_begin(&draft);
 
-    if (!result && (!w.lane || !w.jobs || !w.engines || !w.row_ended_at || !changes))
+    if (!result && (!w.lane || !w.jobs || !w.engines || !w.row_ended_at))
         result = -ENOMEM;
     if (!result) {
         trace_begin(&w.writer, draft.out);
-        write_events(&w, changes);
+        result = write_events(&w);
         trace_end(&w.writer);
     }
     result = draft_finish(&draft, path, result);
-    free(changes);
     free(w.row_ended_at);
     free(w.engines);
     free(w.jobs);
@@ -456,9 +435,13 @@ static int run(const struct cli_args *args)
 {
     struct trace_recording *recording;
     const char *path = cli_value(args, "output", NULL);
+    const char *gantt = cli_value(args, "gantt", NULL);
+    double last_ms = DEFAULT_LAST_MS;
     struct monitor monitor;
-    int result;
+    int result = cli_double(args, "last", 1e-3, MAX_LAST_MS, &last_ms);
 
+    if (result)
+        return result;
     if (!path)
         return cli_fail_usage(args, "expected -o OUT.json");
     result = monitor_open(&monitor, cli_value(args, "socket", NULL));
@@ -471,6 +454,8 @@ static int run(const struct cli_args *args)
         result = cli_fail_environment(args, result, "batond");
     } else {
         result = write_file(recording, path);
+        if (!result && gantt)
+            result = trace_picture_write(recording, (baton_nsec)(last_ms * 1e6), path = gantt);
         if (result)
             result = cli_fail_environment(args, result, "%s", path);
         else
@@ -485,6 +470,8 @@ static int run(const struct cli_args *args)
 
 static const struct cli_option options[] = {
     {"output", 'o', "OUT.json", "where to write the Chrome trace"},
+    {"gantt", 0, "OUT.svg", "draw the last part: jobs, tokens and engines"},
+    {"last", 0, "MS", "how much of it --gantt draws (default: 100)"},
     {"socket", 0, "PATH", "of the daemon; otherwise as for `baton run`"},
     {NULL, 0, NULL, NULL},
 };

@@ -249,14 +249,24 @@ void session_close(struct session *session)
 
 /* ---- queries and requests ---- */
 
-bool session_follows(struct session *session)
+static bool is_online_with(struct session *session, uint32_t flag)
 {
-    bool follows;
+    bool has;
 
     pthread_mutex_lock(&session->lock);
-    follows = session->protocol.state == PROTOCOL_ONLINE && (session->protocol.flags & WELCOME_FOLLOWS);
+    has = session->protocol.state == PROTOCOL_ONLINE && (session->protocol.flags & flag);
     pthread_mutex_unlock(&session->lock);
-    return follows;
+    return has;
+}
+
+bool session_follows(struct session *session)
+{
+    return is_online_with(session, WELCOME_FOLLOWS);
+}
+
+bool session_has_tokens(struct session *session)
+{
+    return is_online_with(session, WELCOME_TOKENS);
 }
 
 uint32_t session_generation(struct session *session)

@@ -132,6 +132,9 @@ void session_name_device(struct session *session, uintptr_t device, char name[DE
 /* May a job get another GPU than the one before, with its state (WELCOME_FOLLOWS)? */
 bool session_follows(struct session *session);
 
+/* Does a job use the GPU of its token only (WELCOME_TOKENS)? */
+bool session_has_tokens(struct session *session);
+
 /* The daemon's generation; 0 before the first welcome. */
 uint32_t session_generation(struct session *session);
 

@@ -384,6 +384,7 @@ bool arbiter_leave(struct server *server, struct peer *peer)
     if (left)
         return false;
     if (peer->joined) {
+        lanes_left(server, peer);
         if (!peer->gone)
             holds_push(server, (struct sched_event){.kind = SCHED_CLIENT_GONE, .client = peer->slot});
         holds_push(server, (struct sched_event){.kind = SCHED_CLIENT_DRAINED, .client = peer->slot});

@@ -9,6 +9,11 @@ void history_add(struct history *history, baton_nsec at, enum record_kind kind, 
         (struct trace_record){.at = (uint64_t)at, .kind = kind, .client = client, .engine = engine};
 }
 
+void history_add_span(struct history *history, const struct trace_record *record)
+{
+    history->records[history->n_records++ % HISTORY_RECORDS] = *record;
+}
+
 void history_add_exceeded(struct history *history, const struct trace_record *record)
 {
     struct trace_record *kept = &history->records[history->n_records++ % HISTORY_RECORDS];

@@ -53,6 +53,9 @@ struct history {
 void history_add(struct history *history, baton_nsec at, enum record_kind kind, uint32_t client,
                  uint32_t engine);
 
+/* What lasted from an instant to another: a wait for a token, or a token that was held. */
+void history_add_span(struct history *history, const struct trace_record *record);
+
 /*
  * A job that took longer than its bound (RECORD_EXCEED, whatever the kind says): client, job,
  * instants, and the rule as engine.

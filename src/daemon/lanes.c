@@ -231,10 +231,29 @@ bool lanes_throttled(const struct server *server, const struct peer *peer)
     return peer->throttled_until > server->now_at;
 }
 
+/* The wait for a token, or the time with it, ends now. */
+static void note_token(struct server *server, const struct peer *peer, enum record_kind kind)
+{
+    history_add_span(&server->history,
+                     &(struct trace_record){.at = (uint64_t)peer->token_at,
+                                            .length = (uint64_t)(server->now_at - peer->token_at),
+                                            .kind = kind,
+                                            .client = peer->client,
+                                            .engine = sched_execution_engine(server->core, peer->token_gpu)});
+}
+
+void lanes_left(struct server *server, const struct peer *peer)
+{
+    if (peer->token == TOKEN_OURS)
+        note_token(server, peer, RECORD_TOKEN);
+}
+
 static void give_token_back(struct server *server, struct peer *peer)
 {
     if (peer->token == TOKEN_NONE)
         return;
+    if (peer->token == TOKEN_OURS)
+        note_token(server, peer, RECORD_TOKEN);
     peer->token = TOKEN_NONE;
     peer->turn_over = false;
     holds_push(server,
@@ -404,6 +423,7 @@ void lanes_token_granted(struct server *server, struct peer *peer, unsigned gpu)
 {
     peer->token = TOKEN_OURS;
     peer->token_gpu = gpu;
+    note_token(server, peer, RECORD_TOKEN_WAIT);
     token_turns_began(server, peer);
     answer_placing(server, peer);
     lanes_pump(server, peer);

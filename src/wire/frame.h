@@ -148,6 +148,8 @@ enum record_kind {
     RECORD_MISS,       /* client, at .. at + length: from a job's deadline to its completion */
     RECORD_EXCEED,     /* client, engine: RULE_*, at .. at + length: a job beyond its bound, claimed or not */
     RECORD_PLANNED,    /* job: task (UINT32_MAX: none), engine: VERDICT_*; at .. at + length: planning */
+    RECORD_TOKEN_WAIT, /* client, engine: execution of the GPU it got; at .. at + length: until then */
+    RECORD_TOKEN,      /* client, engine: the same, at .. at + length: a token of that GPU was held */
     RECORD_KINDS,
 };
 

@@ -46,6 +46,53 @@ START_TEST(a_job_without_a_token_waits_for_the_answer)
 }
 END_TEST
 
+/* How long the client's only record of this kind lasted; -1: it has none. */
+static baton_nsec recorded_of(enum record_kind kind, uint32_t client)
+{
+    const struct history *history = &scene.server->history;
+    baton_nsec length = -1;
+
+    for (uint64_t i = 0; i < history->n_records; i++) {
+        const struct trace_record *record = &history->records[i];
+
+        if (record->kind == (uint32_t)kind && record->client == client) {
+            ck_assert_int_eq(length, -1);
+            ck_assert_uint_eq(record->engine, sched_execution_engine(scene.server->core, 0));
+            length = (baton_nsec)record->length;
+        }
+    }
+    return length;
+}
+
+static baton_nsec recorded(enum record_kind kind, unsigned peer)
+{
+    return recorded_of(kind, scene.server->peers[peer]->client);
+}
+
+START_TEST(tokens_and_the_waits_for_them_are_recorded)
+{
+    uint32_t client;
+
+    scene_start(1, 1, OVERRUN_OFF);
+    for (unsigned i = 0; i < 2; i++) {
+        scene_connect_client(i, "program", 0);
+        scene_job(i, JOB_SAID, 0);
+        scene_place(i);
+    }
+    scene_wait_until(NOW + 5 * NSEC_PER_MS);
+    scene_job(0, JOB_ENDS, 0);
+    ck_assert_int_eq(recorded(RECORD_TOKEN_WAIT, 0), 0);
+    ck_assert_int_eq(recorded(RECORD_TOKEN, 0), 5 * NSEC_PER_MS);
+    ck_assert_int_eq(recorded(RECORD_TOKEN_WAIT, 1), 5 * NSEC_PER_MS);
+    ck_assert_int_eq(recorded(RECORD_TOKEN, 1), -1);
+    client = scene.server->peers[1]->client;
+    scene_wait_until(NOW + 7 * NSEC_PER_MS);
+    (void)server_lost(scene.server, 1, scene.now);
+    ck_assert_int_eq(recorded_of(RECORD_TOKEN, client), 2 * NSEC_PER_MS);
+    server_free(scene.server);
+}
+END_TEST
+
 START_TEST(a_waiting_client_that_dies_is_forgotten)
 {
     scene_start(1, 1, OVERRUN_OFF);
@@ -384,8 +431,9 @@ START_TEST(an_ended_job_gives_its_gpu_back_when_it_has_drained)
 END_TEST
 
 HARNESS_MAIN("lanes", 30, a_job_is_told_its_gpu_with_its_token, a_job_without_a_token_waits_for_the_answer,
-             a_waiting_client_that_dies_is_forgotten, every_engine_that_a_program_waits_for_is_granted,
-             engines_of_a_program_take_turns_at_borders, a_job_that_ends_before_a_grant_gives_its_token_back,
+             tokens_and_the_waits_for_them_are_recorded, a_waiting_client_that_dies_is_forgotten,
+             every_engine_that_a_program_waits_for_is_granted, engines_of_a_program_take_turns_at_borders,
+             a_job_that_ends_before_a_grant_gives_its_token_back,
              the_token_of_a_job_that_never_ends_goes_round, every_gpu_of_a_program_is_under_a_token,
              a_copy_from_another_gpu_holds_both_copy_engines,
              data_on_a_way_that_no_analysis_counts_ends_the_claim,

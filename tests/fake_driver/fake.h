@@ -12,7 +12,8 @@
  *   fail CALL NTH CODE       the NTH call (from 1; 0: every one) answers CODE at once
  *   abort CALL NTH CODE      the NTH command ends with CODE as its event status
  *   clock ahead US           the profiling clock is US microseconds ahead of CLOCK_MONOTONIC
- *   slow DEVICE PERCENT      kernels on device 0 or 1 take so much of their time: 400 is four times
+ *   devices N                so many devices, at most 8; 2 if nothing is said
+ *   slow DEVICE PERCENT      kernels on that device take so much of their time: 400 is four times
  *                            as long
  *   abort_on DEVICE NTH CODE the NTH launch (0: every one) on that device ends with CODE
  *   pointers NAME N          launches of kernel NAME fail unless clSetKernelExecInfo named N SVM
@@ -107,7 +108,13 @@ struct _cl_sampler {
     cl_filter_mode filter;
 };
 
-enum { FAKE_MAX_COMPILED = 64, FAKE_MAX_KERNELS = 32, FAKE_MAX_ARGS = 16, FAKE_NAME = 64 };
+enum {
+    FAKE_MAX_DEVICES = 8,
+    FAKE_MAX_COMPILED = 64,
+    FAKE_MAX_KERNELS = 32,
+    FAKE_MAX_ARGS = 16,
+    FAKE_NAME = 64
+};
 
 struct fake_builtin;
 
@@ -209,7 +216,7 @@ struct _cl_command_queue {
 
 extern const cl_icd_dispatch fake_dispatch;
 extern struct _cl_platform_id fake_platform;
-extern struct _cl_device_id fake_devices[2];
+extern struct _cl_device_id fake_devices[FAKE_MAX_DEVICES];
 extern pthread_mutex_t fake_lock; /* guards statuses, queues, mappings */
 extern pthread_cond_t fake_changed;
 
@@ -221,6 +228,7 @@ int64_t fake_script_group_ns(const char *kernel);
 long fake_script_pointers(const char *kernel);                    /* that it needs; -1: not said */
 int64_t fake_script_slowness(const struct _cl_device_id *device); /* percent */
 cl_int fake_script_abort_on(const struct _cl_device_id *device);  /* for its next launch */
+cl_uint fake_script_devices(void);                                /* of fake_devices */
 bool fake_script_sync(void);
 bool fake_script_uneven(void);
 size_t fake_script_twin_group(void);
@@ -242,6 +250,7 @@ cl_int fake_answer(const void *value, size_t size, size_t room, void *ret_value,
         return fake_answer(&answer_, sizeof answer_, room, ret_value, ret_size);                             \
     } while (0)
 void fake_context_release(cl_context context);
+void fake_list_devices(cl_device_id ret_devices[FAKE_MAX_DEVICES]);
 void fake_mem_release(cl_mem mem);
 /* What OpenCL tells of an image: 0 where it has no slices. */
 size_t fake_slice_pitch(cl_mem image);

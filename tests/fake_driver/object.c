@@ -5,8 +5,13 @@
 #include <string.h>
 
 struct _cl_platform_id fake_platform = {{&fake_dispatch, FAKE_PLATFORM, 1}};
-struct _cl_device_id fake_devices[2] = {{{&fake_dispatch, FAKE_DEVICE, 1}, PTHREAD_MUTEX_INITIALIZER},
-                                        {{&fake_dispatch, FAKE_DEVICE, 1}, PTHREAD_MUTEX_INITIALIZER}};
+#define FAKE_DEVICE_INIT                                                                                     \
+    {                                                                                                        \
+        {&fake_dispatch, FAKE_DEVICE, 1}, PTHREAD_MUTEX_INITIALIZER                                          \
+    }
+struct _cl_device_id fake_devices[FAKE_MAX_DEVICES] = {FAKE_DEVICE_INIT, FAKE_DEVICE_INIT, FAKE_DEVICE_INIT,
+                                                       FAKE_DEVICE_INIT, FAKE_DEVICE_INIT, FAKE_DEVICE_INIT,
+                                                       FAKE_DEVICE_INIT, FAKE_DEVICE_INIT};
 
 void fake_object_init(struct fake_object *object, enum fake_kind kind)
 {
@@ -84,11 +89,17 @@ FAKE_API cl_int CL_API_CALL fake_clGetDeviceIDs(cl_platform_id platform, cl_devi
         return CL_INVALID_VALUE;
     if (!(type & (CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_DEFAULT)))
         return CL_DEVICE_NOT_FOUND;
-    for (cl_uint i = 0; ret_devices && i < n && i < 2; i++)
+    for (cl_uint i = 0; ret_devices && i < n && i < fake_script_devices(); i++)
         ret_devices[i] = &fake_devices[i];
     if (ret_n)
-        *ret_n = 2;
+        *ret_n = fake_script_devices();
     return CL_SUCCESS;
+}
+
+void fake_list_devices(cl_device_id ret_devices[FAKE_MAX_DEVICES])
+{
+    for (cl_uint i = 0; i < FAKE_MAX_DEVICES; i++)
+        ret_devices[i] = &fake_devices[i];
 }
 
 static cl_int answer_versions(size_t room, void *ret_value, size_t *ret_size)
@@ -104,9 +115,12 @@ static cl_int answer_versions(size_t room, void *ret_value, size_t *ret_size)
 /* What a query answers in words; NULL: no such query. */
 static const char *device_text(cl_device_id device, cl_device_info name)
 {
+    static const char *const names[FAKE_MAX_DEVICES] = {"fake 0", "fake 1", "fake 2", "fake 3",
+                                                        "fake 4", "fake 5", "fake 6", "fake 7"};
+
     switch (name) {
     case CL_DEVICE_NAME:
-        return device == fake_devices ? "fake 0" : "fake 1";
+        return names[device - fake_devices];
     case CL_DEVICE_VENDOR:
         return "Baton";
     case CL_DRIVER_VERSION:
@@ -128,10 +142,11 @@ FAKE_API cl_int CL_API_CALL fake_clGetDeviceInfo(cl_device_id device, cl_device_
                                                  void *ret_value, size_t *ret_size)
 {
     static const size_t sizes[3] = {1024, 1024, 64};
-    const char *text = device_text(device, name);
+    const char *text;
 
     if (!fake_is(device, FAKE_DEVICE))
         return CL_INVALID_DEVICE;
+    text = device_text(device, name);
     switch (name) {
     case CL_DEVICE_TYPE:
         FAKE_ANSWER(cl_device_type, CL_DEVICE_TYPE_GPU);
@@ -209,14 +224,15 @@ FAKE_API cl_context CL_API_CALL fake_clCreateContextFromType(
     const cl_context_properties *properties, cl_device_type type,
     void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *data, cl_int *ret_code)
 {
-    cl_device_id devices[2] = {&fake_devices[0], &fake_devices[1]};
+    cl_device_id devices[FAKE_MAX_DEVICES];
 
+    fake_list_devices(devices);
     if (!(type & (CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_DEFAULT))) {
         if (ret_code)
             *ret_code = CL_DEVICE_NOT_FOUND;
         return NULL;
     }
-    return fake_clCreateContext(properties, 2, devices, notify, data, ret_code);
+    return fake_clCreateContext(properties, fake_script_devices(), devices, notify, data, ret_code);
 }
 
 void fake_context_release(cl_context context)
@@ -230,17 +246,18 @@ void fake_context_release(cl_context context)
 FAKE_API cl_int CL_API_CALL fake_clGetContextInfo(cl_context context, cl_context_info name, size_t room,
                                                   void *ret_value, size_t *ret_size)
 {
-    cl_device_id devices[2] = {&fake_devices[0], &fake_devices[1]};
+    cl_device_id devices[FAKE_MAX_DEVICES];
 
+    fake_list_devices(devices);
     if (!fake_is(context, FAKE_CONTEXT))
         return CL_INVALID_CONTEXT;
     switch (name) {
     case CL_CONTEXT_REFERENCE_COUNT:
         FAKE_ANSWER(cl_uint, atomic_load(&context->object.refs));
     case CL_CONTEXT_NUM_DEVICES:
-        FAKE_ANSWER(cl_uint, 2);
+        FAKE_ANSWER(cl_uint, fake_script_devices());
     case CL_CONTEXT_DEVICES:
-        return fake_answer(devices, sizeof devices, room, ret_value, ret_size);
+        return fake_answer(devices, fake_script_devices() * sizeof devices[0], room, ret_value, ret_size);
     case CL_CONTEXT_PROPERTIES:
         return fake_answer(devices, 0, room, ret_value, ret_size);
     default:

@@ -334,26 +334,27 @@ static cl_int answer_binaries(cl_program program, size_t room, void *ret_value, 
 {
     unsigned char **outputs = ret_value;
 
-    if (ret_value && room < 2 * sizeof *outputs)
+    if (ret_value && room < fake_script_devices() * sizeof *outputs)
         return CL_INVALID_VALUE;
-    for (int i = 0; ret_value && i < 2; i++) {
+    for (cl_uint i = 0; ret_value && i < fake_script_devices(); i++) {
         if (!outputs[i])
             continue;
         memcpy(outputs[i], binary_magic, sizeof binary_magic);
         memcpy(outputs[i] + sizeof binary_magic, program->source, strlen(program->source));
     }
     if (ret_size)
-        *ret_size = 2 * sizeof *outputs;
+        *ret_size = fake_script_devices() * sizeof *outputs;
     return CL_SUCCESS;
 }
 
 FAKE_API cl_int CL_API_CALL fake_clGetProgramInfo(cl_program program, cl_program_info name, size_t room,
                                                   void *ret_value, size_t *ret_size)
 {
-    cl_device_id devices[2] = {&fake_devices[0], &fake_devices[1]};
-    size_t sizes[2];
+    cl_device_id devices[FAKE_MAX_DEVICES];
+    size_t sizes[FAKE_MAX_DEVICES];
     char names[FAKE_MAX_KERNELS * FAKE_NAME] = "";
 
+    fake_list_devices(devices);
     if (!fake_is(program, FAKE_PROGRAM))
         return CL_INVALID_PROGRAM;
     switch (name) {
@@ -362,16 +363,17 @@ FAKE_API cl_int CL_API_CALL fake_clGetProgramInfo(cl_program program, cl_program
     case CL_PROGRAM_CONTEXT:
         FAKE_ANSWER(cl_context, program->context);
     case CL_PROGRAM_NUM_DEVICES:
-        FAKE_ANSWER(cl_uint, 2);
+        FAKE_ANSWER(cl_uint, fake_script_devices());
     case CL_PROGRAM_DEVICES:
-        return fake_answer(devices, sizeof devices, room, ret_value, ret_size);
+        return fake_answer(devices, fake_script_devices() * sizeof devices[0], room, ret_value, ret_size);
     case CL_PROGRAM_SOURCE:
         return fake_answer(program->from_binary ? "" : program->source,
                            program->from_binary ? 1 : strlen(program->source) + 1, room, ret_value, ret_size);
     case CL_PROGRAM_BINARY_SIZES:
-        sizes[0] = sizes[1] =
-            program->status == CL_BUILD_SUCCESS ? strlen(program->source) + sizeof binary_magic : 0;
-        return fake_answer(sizes, sizeof sizes, room, ret_value, ret_size);
+        for (cl_uint i = 0; i < FAKE_MAX_DEVICES; i++)
+            sizes[i] =
+                program->status == CL_BUILD_SUCCESS ? strlen(program->source) + sizeof binary_magic : 0;
+        return fake_answer(sizes, fake_script_devices() * sizeof sizes[0], room, ret_value, ret_size);
     case CL_PROGRAM_BINARIES:
         return answer_binaries(program, room, ret_value, ret_size);
     case CL_PROGRAM_NUM_KERNELS:

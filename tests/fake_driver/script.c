@@ -18,6 +18,7 @@ static struct line {
 static size_t n_lines;
 static bool synchronous, old_version, uneven, late;
 static size_t twin_group = 1024;
+static cl_uint devices = 2;
 static cl_version buffers = CL_MAKE_VERSION(0, 9, 0);
 static int log_fd = -1;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -28,6 +29,13 @@ static cl_version read_version(const char *text)
 
     (void)sscanf(text, "%u.%u.%u", &major, &minor, &patch);
     return CL_MAKE_VERSION(major, minor, patch);
+}
+
+static cl_uint read_devices(const char *text)
+{
+    unsigned long n = strtoul(text, NULL, 10);
+
+    return n == 0 ? 1 : n > FAKE_MAX_DEVICES ? FAKE_MAX_DEVICES : (cl_uint)n;
 }
 
 static void read_entry(char *entry)
@@ -46,6 +54,8 @@ static void read_entry(char *entry)
         late = true;
     else if (!strcmp(verb, "twin_group"))
         twin_group = strtoul(call, NULL, 10);
+    else if (!strcmp(verb, "devices"))
+        devices = read_devices(call);
     else if (!strcmp(verb, "version"))
         old_version = !strcmp(call, "1.2");
     else if (!strcmp(verb, "buffers"))
@@ -131,7 +141,9 @@ long fake_script_pointers(const char *kernel)
 /* The device's number, as a script writes it. */
 static const char *number_of(const struct _cl_device_id *device)
 {
-    return device == &fake_devices[0] ? "0" : "1";
+    static const char *const numbers[FAKE_MAX_DEVICES] = {"0", "1", "2", "3", "4", "5", "6", "7"};
+
+    return numbers[device - fake_devices];
 }
 
 int64_t fake_script_slowness(const struct _cl_device_id *device)
@@ -142,6 +154,12 @@ int64_t fake_script_slowness(const struct _cl_device_id *device)
 cl_int fake_script_abort_on(const struct _cl_device_id *device)
 {
     return count(ABORT_ON, number_of(device));
+}
+
+cl_uint fake_script_devices(void)
+{
+    pthread_once(&once, read_script);
+    return devices;
 }
 
 cl_version fake_script_buffers(void)

@@ -1,6 +1,6 @@
 /*
- * virtual-clock FILE: makes the file of a virtual clock (clock.h), prints `ready`, and moves the
- * clock until it is ended by a signal, or its parent ends.
+ * virtual-clock FILE [CPUS]: makes the file of a virtual clock (clock.h), prints `ready`, and moves
+ * the clock until it is ended by a signal, or its parent ends.
  *
  * The clock moves when no thread of any program could do anything before (quiet.h). While nothing
  * sleeps and all wait, the clock goes as the real one does: a thread may wait in poll() for an
@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -63,13 +64,29 @@ static void account(struct virtual_clock *clock)
     accounted = now;
 }
 
-static bool look_at_worker(struct virtual_sleeper *sleeper, struct worker *ret_worker)
+static bool cores_of(const struct virtual_clock *clock, pid_t tid, cpu_set_t *ret_cores)
+{
+    uint64_t cpus;
+
+    if (!atomic_load(&clock->cpus))
+        return sched_getaffinity(tid, sizeof *ret_cores, ret_cores) == 0;
+    cpus = virtual_cpus_of(clock, tid);
+    CPU_ZERO(ret_cores);
+    for (unsigned cpu = 0; cpu < VIRTUAL_CPUS; cpu++) {
+        if (cpus >> cpu & 1)
+            CPU_SET(cpu, ret_cores);
+    }
+    return true;
+}
+
+static bool look_at_worker(const struct virtual_clock *clock, struct virtual_sleeper *sleeper,
+                           struct worker *ret_worker)
 {
     struct sched_param parameters = {0};
     pid_t tid = atomic_load(&sleeper->tid);
 
     *ret_worker = (struct worker){.sleeper = sleeper};
-    if (!works(sleeper) || sched_getaffinity(tid, sizeof ret_worker->cores, &ret_worker->cores) < 0)
+    if (!works(sleeper) || !cores_of(clock, tid, &ret_worker->cores))
         return false;
     (void)sched_getparam(tid, &parameters);
     ret_worker->priority = parameters.sched_priority;
@@ -86,7 +103,7 @@ static void schedule(struct virtual_clock *clock)
 
     account(clock);
     for (int i = 0; i < VIRTUAL_SLEEPERS; i++)
-        n += look_at_worker(&clock->sleepers[i], &all[n]);
+        n += look_at_worker(clock, &clock->sleepers[i], &all[n]);
     n_running = 0;
     for (size_t i = 0; i < n; i++) {
         int above = 0;
@@ -175,7 +192,10 @@ static int64_t real_now(void)
 int main(int argc, char **argv)
 {
     const struct timespec rest = {.tv_nsec = 20000};
-    int fd = argc == 2 ? open(argv[1], O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
+    unsigned long cpus = argc == 3 ? strtoul(argv[2], NULL, 10) : 0;
+    int fd = (argc == 2 || argc == 3) && cpus <= VIRTUAL_CPUS
+                 ? open(argv[1], O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)
+                 : -1;
     struct virtual_clock *clock;
 
     if (fd < 0 || ftruncate(fd, sizeof *clock) < 0)
@@ -186,6 +206,7 @@ int main(int argc, char **argv)
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
     (void)prctl(PR_SET_TIMERSLACK, 1000UL);
     atomic_store(&clock->now, real_now());
+    atomic_store(&clock->cpus, (unsigned)cpus);
     printf("ready\n");
     (void)fflush(stdout);
     for (int64_t before = real_now();; before = real_now()) {

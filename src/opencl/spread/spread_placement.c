@@ -146,7 +146,12 @@ static int find_free(struct opencl_device *home, struct further_device *const he
 
 bool placement_any(void)
 {
-    return runtime.settings.placement == SETTING_PLACEMENT_ANY;
+    struct session *session;
+
+    if (runtime.settings.placement != SETTING_PLACEMENT_ANY)
+        return false;
+    session = runtime_session();
+    return !session || !session_has_tokens(session);
 }
 
 unsigned placement_helpers(const struct opencl_device *home, struct further_device *ret_helpers[FURTHER_MAX])

@@ -1,7 +1,8 @@
 /*
  * Which device a job's kernels run on, for a program that uses one (GPU-SPARC Sec. III-A: "in
  * single-GPU mode, the dispatcher simply specifies which GPU to use"). `chosen`: the daemon is
- * asked once per job, at the job's first launch. `any`: for each launch, the device that is free. A
+ * asked once per job, at the job's first launch. `any`: for each launch, the device that is free,
+ * among those that the job may use: without tokens all, with a token that of the token. A
  * plan with a list of GPUs: the daemon is asked once per plan which devices these are, and kernels
  * run there, whichever device the program opened. With the spread lock held.
  */
@@ -45,7 +46,10 @@ struct placement_state {
 void placement_team(struct opencl_device *home, unsigned devices, uint64_t set,
                     struct placement_team *ret_team);
 
-/* Does any free device take a launch (`any`), or was one chosen for the whole job (`chosen`)? */
+/*
+ * Does any free device take a launch (`any`), or was one chosen for the whole job (`chosen`)? A job
+ * under a token may use one GPU only, so there the words are the same, and copies go there alone.
+ */
 bool placement_any(void);
 
 /* The devices beside home that jobs of this program may be placed on, where the plan lists none. */
