@@ -93,21 +93,36 @@ static void forget_times(struct session *session)
     }
 }
 
-/* Tells the daemon, if it asked for jobs: policies that rank jobs need their borders. */
+/* Under the lock. */
+static bool job_asked_for(const struct session *session, uint32_t what)
+{
+    return (session->protocol.flags & WELCOME_JOBS) &&
+           (what != JOB_GPU_OVER || (session->protocol.flags & WELCOME_TOKENS));
+}
+
+/* Under the lock. */
+static void send_job(struct session *session, uint32_t what, baton_nsec deadline_at)
+{
+    struct frame frame = {.type = FRAME_JOB,
+                          .job = {.what = what,
+                                  .number = atomic_load(&session->job_number),
+                                  .deadline_at = deadline_at == NSEC_MAX ? 0 : (uint64_t)deadline_at}};
+
+    protocol_send(&session->protocol, &frame);
+    session_flush(session);
+}
+
+/*
+ * Tells the daemon, if it asked for jobs: policies that rank jobs need their borders. No frame is
+ * made otherwise: it is large, and each synchronous launch may be a job.
+ */
 static void tell_daemon(struct session *session, uint32_t what, baton_nsec deadline_at)
 {
-    struct frame frame = {.type = FRAME_JOB, .job = {.what = what}};
-
     if (!atomic_load(&session->view.online))
         return;
-    frame.job.number = atomic_load(&session->job_number);
-    frame.job.deadline_at = deadline_at == NSEC_MAX ? 0 : (uint64_t)deadline_at;
     pthread_mutex_lock(&session->lock);
-    if ((session->protocol.flags & WELCOME_JOBS) &&
-        (what != JOB_GPU_OVER || (session->protocol.flags & WELCOME_TOKENS))) {
-        protocol_send(&session->protocol, &frame);
-        session_flush(session);
-    }
+    if (job_asked_for(session, what))
+        send_job(session, what, deadline_at);
     pthread_mutex_unlock(&session->lock);
 }
 

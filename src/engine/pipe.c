@@ -236,10 +236,11 @@ static bool is_planned_border(const struct piece_pipe *pipe, const struct piece_
  */
 static void take_turn(struct piece_pipe *pipe, const struct piece_cut *cut)
 {
-    double fits = fitting_units(cut, pipe->command->meter);
+    bool exact = policy_exact();
+    double fits = exact ? fitting_units(cut, pipe->command->meter) : 0;
 
     end_piece(pipe, &pipe->last, pipe->last_items);
-    if (policy_exact()) {
+    if (exact) {
         if (!is_planned_border(pipe, cut, fits))
             return;
         pipe->held_units = 0;

@@ -1,0 +1,143 @@
+/*
+ * The calls that a copy in chunks costs: each chunk is given to the driver once, waited for once,
+ * and its times are read once. Nothing polls, flushes, asks to be notified or hands the chunk to
+ * another thread.
+ */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "engine/command_queue.h"
+#include "engine/driver_ops.h"
+#include "engine/engine_device.h"
+#include "engine/pipe.h"
+#include "engine/runtime.h"
+#include "harness.h"
+
+enum { CHUNK = 512 << 10, CHUNKS = 64 };
+
+struct mark {
+    unsigned refs;
+};
+
+static struct calls {
+    unsigned ranges, waits, times, overs, keeps, drops, others;
+} calls;
+
+static struct mark marks[CHUNKS];
+static pid_t issuer;
+
+static int other_status(struct mark *mark)
+{
+    (void)mark;
+    calls.others++;
+    return COMMAND_COMPLETE;
+}
+
+static bool other_notify(struct mark *mark, struct mark_listener *listener)
+{
+    (void)mark;
+    (void)listener;
+    calls.others++;
+    return false;
+}
+
+static void other_flush(struct mark *mark)
+{
+    (void)mark;
+    calls.others++;
+}
+
+static int wait_for(struct mark *mark)
+{
+    ck_assert_uint_gt(mark->refs, 0);
+    calls.waits++;
+    return COMMAND_COMPLETE;
+}
+
+static void read_times(struct mark *mark, struct mark_times *ret_times)
+{
+    uint64_t index = (uint64_t)(mark - marks);
+
+    calls.times++;
+    ret_times->started = 1000 + index * 1000;
+    ret_times->ended = ret_times->started + 1000;
+}
+
+static void keep(struct mark *mark)
+{
+    mark->refs++;
+    calls.keeps++;
+}
+
+static void drop(struct mark *mark)
+{
+    mark->refs--;
+    calls.drops++;
+}
+
+static void over(struct mark *mark)
+{
+    ck_assert_uint_gt(mark->refs, 0);
+    calls.overs++;
+}
+
+static int give_range(struct command *command, struct piece_cut *cut, uint64_t begin, uint64_t limit,
+                      uint64_t *ret_end, struct mark **ret_mark)
+{
+    (void)command;
+    ck_assert_uint_eq(limit - begin, cut->step);
+    ck_assert_uint_lt(calls.ranges, CHUNKS);
+    ck_assert_int_eq(gettid(), issuer);
+    *ret_end = limit;
+    *ret_mark = &marks[calls.ranges++];
+    (*ret_mark)->refs = 1;
+    return 0;
+}
+
+static const struct driver_ops driver = {.mark_status = other_status,
+                                         .mark_wait = wait_for,
+                                         .mark_notify = other_notify,
+                                         .mark_flush = other_flush,
+                                         .mark_times = read_times,
+                                         .mark_keep = keep,
+                                         .mark_drop = drop,
+                                         .mark_over = over,
+                                         .issue_range = give_range};
+
+START_TEST(a_chunk_costs_one_call_of_each_kind)
+{
+    struct piece_cut cut = {.step = CHUNK, .unit_items = 1, .to_the_end = true, .counter = COUNTER_CHUNKS};
+    static struct engine_device device;
+    static struct command_queue queue;
+    struct command command = {.queue = &queue,
+                              .engine = ENGINE_COPY_IN,
+                              .leased = true,
+                              .bytes = (size_t)CHUNKS * CHUNK,
+                              .predicted = 1000};
+    struct piece_pipe pipe;
+
+    ck_assert_int_eq(setenv("BATON_SOCKET", "/nonexistent/baton.sock", 1), 0);
+    runtime_init(&driver);
+    engine_device_init(&device, &driver, "test:0", NULL);
+    command_queue_init(&queue, &device, true);
+    command_resolve(&command);
+    issuer = gettid();
+    pipe_begin(&pipe, command.runs_on, &command);
+    ck_assert_int_eq(pipe_run(&pipe, &cut, (struct piece_source){.end = (uint64_t)CHUNKS * CHUNK}), 0);
+    pipe_finish(&pipe);
+
+    ck_assert_uint_eq(calls.ranges, CHUNKS);
+    /* the newest chunk is in flight, and the command keeps the marks of its first and its last */
+    ck_assert_uint_eq(calls.waits, CHUNKS - 1);
+    ck_assert_uint_eq(calls.times, CHUNKS - 1);
+    ck_assert_uint_eq(calls.overs, CHUNKS - 1);
+    ck_assert_uint_eq(calls.drops, CHUNKS - 1);
+    ck_assert_uint_eq(calls.keeps, 1);
+    ck_assert_uint_eq(calls.others, 0);
+    command_drop_marks(&command);
+    for (unsigned i = 0; i < CHUNKS; i++)
+        ck_assert_uint_eq(marks[i].refs, 0);
+}
+END_TEST
+
+HARNESS_MAIN("engine-piece-calls", 60, a_chunk_costs_one_call_of_each_kind)
