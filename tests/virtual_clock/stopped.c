@@ -36,8 +36,10 @@ int main(int argc, char **argv)
     int64_t before;
     int64_t moved;
 
-    while (child == 0)
-        sleep_for(SECOND / 1000);
+    if (child == 0) {
+        for (;;)
+            sleep_for(SECOND / 1000);
+    }
     if (child < 0)
         return 2;
     sleep_for(SECOND / 10); /* the child sleeps, too */
