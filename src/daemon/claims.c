@@ -402,7 +402,7 @@ void claims_check(struct server *server)
     if (concerned(server))
         look(server);
     if (server->has_plan) {
-        cpus_look(server);
+        (void)cpus_look(server);
         compare_plan(server);
     }
     compare_partition(server);

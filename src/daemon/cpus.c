@@ -1,6 +1,7 @@
 #include "daemon/cpus.h"
 
 #include "daemon/lanes.h"
+#include "daemon/regain.h"
 
 #define LOWEST 1u /* the level of suspended donors */
 
@@ -141,19 +142,31 @@ void cpus_renew(struct server *server, struct peer *peer)
     cpus_update(server);
 }
 
-void cpus_look(struct server *server)
+static bool has_strangers(const struct server *server, const struct peer *peer)
+{
+    return server->host.strangers(server->host.user, peer->who.pid) > 0;
+}
+
+bool cpus_look(struct server *server)
 {
     struct core_set cores;
+    bool found = false;
 
     for (unsigned i = 0; cpus_ordered(server) && server->host.strangers && i < server->config.clients; i++) {
         struct peer *peer = server->peers[i];
 
         if (!takes_part(peer) || !peer->level || !cpus_of_cluster(server, peer->cpu_cluster, &cores))
             continue;
-        peer->stranger = server->host.strangers(server->host.user, peer->who.pid) > 0;
-        if (peer->stranger)
-            peer->disordered |= server->host.order(server->host.user, peer->who.pid, &cores, peer->level) < 0;
+        peer->stranger = has_strangers(server, peer);
+        if (!peer->stranger)
+            continue;
+        found = true;
+        peer->disordered |= server->host.order(server->host.user, peer->who.pid, &cores, peer->level) < 0;
+        peer->stranger = has_strangers(server, peer);
     }
+    if (found)
+        regain_lose(server);
+    return found;
 }
 
 void cpus_restore(struct server *server, struct peer *peer)

@@ -34,10 +34,10 @@ void cpus_update(struct server *server); /* does nothing unless ranks have chang
 /* A thread was named, or the plan moved the program. */
 void cpus_renew(struct server *server, struct peer *peer);
 /*
- * Threads that have started meanwhile are ordered, too. They have run below all others, so no bound
- * is claimed until a look finds none.
+ * Threads that have started meanwhile are ordered, too. They have run below all others and delayed
+ * their job, so claims are lost (daemon/regain.h). True: there was such a thread.
  */
-void cpus_look(struct server *server);
+bool cpus_look(struct server *server);
 /* The program leaves the plan or the daemon: its threads get back their earlier policy. */
 void cpus_restore(struct server *server, struct peer *peer);
 

@@ -133,7 +133,7 @@ struct peer {
     /* Its threads on the CPUs (daemon/cpus.h). */
     bool suspended;  /* a donor that must not run (C2) */
     bool disordered; /* the host could not set its level */
-    bool stranger;   /* at the last look some thread of it was not ordered */
+    bool stranger;   /* after the last look some thread of it was not ordered */
     unsigned level;  /* 0: the threads have the program's own policy */
     baton_nsec since_at, drain_at;
     uint64_t requests, grants, yields;

@@ -1,5 +1,6 @@
 #include "daemon/regain.h"
 
+#include "daemon/cpus.h"
 #include "daemon/observe.h"
 
 void regain_lose(struct server *server)
@@ -93,7 +94,11 @@ static void confirm(struct server *server)
     }
 }
 
-/* Clients write their pages at any time: no job began between two looks with the same marks. */
+/*
+ * Clients write their pages at any time: no job began between two looks with the same marks. A
+ * thread that was not ordered at that instant is found after it, and keeps the claim away until the
+ * next look.
+ */
 static void look_for_idle(struct server *server)
 {
     struct claims *claims = &server->claims;
@@ -102,7 +107,8 @@ static void look_for_idle(struct server *server)
     int pending = most_urgent_pending(server, &first);
     int pending_now = most_urgent_pending(server, &second);
 
-    if (first != second || pending != pending_now || (pending >= 0 && server->profile->tokens))
+    if (first != second || pending != pending_now || (pending >= 0 && server->profile->tokens) ||
+        cpus_look(server))
         return;
     claims->lost = false;
     for (unsigned i = 0; i < server->admission.n; i++) {

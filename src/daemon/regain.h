@@ -39,7 +39,7 @@ void regain_lose(struct server *server);
 /*
  * After every event: loses the claims if a rule is broken, else looks for an idle instant if claims
  * are lost. Rules whose check asks the operating system are checked only after claims_check(), and
- * before a claim returns.
+ * before a claim returns; so are threads that started meanwhile (daemon/cpus.h).
  */
 void regain_follow(struct server *server);
 /* The same with all rules, before a claim is reported. */

@@ -81,6 +81,8 @@ static int order(void *user, pid_t pid, const struct core_set *cores, unsigned l
     (void)user;
     (void)pid;
     ck_assert(!level || core_set_count(cores) > 0);
+    if (claims_world.adopts)
+        claims_world.strangers = 0;
     return claims_world.order_answer;
 }
 
@@ -186,6 +188,7 @@ struct server *claims_start(const struct config *config)
     claims_world.joined = 0;
     claims_world.order_answer = 0;
     claims_world.strangers = 0;
+    claims_world.adopts = false;
     ck_assert_int_eq(server_new(config, &host, &begin, &server), 0);
     return server;
 }

@@ -20,6 +20,7 @@ struct claims_world {
     unsigned joined;
     int order_answer; /* of an attempt to pin and order threads */
     size_t strangers; /* threads that are not ordered */
+    bool adopts;      /* an attempt to order threads orders these, too */
     baton_nsec now_at;
     struct page *pages[64]; /* of the clients */
     char logged[16384];     /* fields that were reported, one per line */

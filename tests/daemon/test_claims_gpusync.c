@@ -191,6 +191,59 @@ START_TEST(a_thread_that_is_not_ordered_ends_the_claim_until_it_is)
 }
 END_TEST
 
+/* batond has found a thread and ordered it: no further look, a second later, is awaited. */
+START_TEST(a_thread_that_is_ordered_when_it_is_found_ends_the_claim_until_an_idle_instant)
+{
+    struct config config = gpusync_config();
+    struct plan plan = gpusync_plan();
+    char *text;
+    struct server *server = gpusync_start(&config, &plan, &text);
+    unsigned eye = claims_join(server, "eye", HELLO_TASK, PERIOD);
+
+    claims_say(server, eye, &(struct frame){.type = FRAME_THREAD, .thread = {.tid = 1}});
+    claims_job_begins(server, eye, claims_world.now_at);
+    ck_assert_int_eq(claims_rule(server), RULE_MET);
+    claims_world.adopts = true;
+    claims_world.strangers = 1;
+    ck_assert_int_eq(claims_rule(server), RULE_IDLE); /* the thread has delayed a job that is pending */
+    claims_job_ends(server, eye);
+    claims_job_begins(server, eye, claims_world.now_at);
+    claims_job_ends(server, eye);
+    ck_assert_int_eq(claims_rule(server), RULE_MET);
+    free(text);
+    server_free(server);
+}
+END_TEST
+
+/* No look was due since the thread started. */
+START_TEST(a_thread_that_is_not_ordered_at_an_idle_instant_keeps_the_claim_away)
+{
+    struct config config = gpusync_config();
+    struct plan plan = gpusync_plan();
+    char *text;
+    struct server *server = gpusync_start(&config, &plan, &text);
+    unsigned eye = claims_join(server, "eye", HELLO_TASK, PERIOD);
+
+    claims_say(server, eye, &(struct frame){.type = FRAME_THREAD, .thread = {.tid = 1}});
+    claims_job_begins(server, eye, claims_world.now_at);
+    (void)server_lost(server, claims_join(server, "hog", 0, 0), claims_world.now_at);
+    ck_assert_int_eq(claims_rule(server), RULE_IDLE);
+    claims_job_ends(server, eye);
+    claims_job_begins(server, eye, claims_world.now_at);
+    claims_world.adopts = true;
+    claims_world.strangers = 1;
+    claims_job_ends(server, eye);
+    ck_assert_uint_eq(claims_world.strangers, 0);
+    claims_world.now_at += PERIOD;
+    ck_assert_int_eq(claims_rule(server), RULE_IDLE);
+    claims_job_begins(server, eye, claims_world.now_at);
+    claims_job_ends(server, eye);
+    ck_assert_int_eq(claims_rule(server), RULE_MET);
+    free(text);
+    server_free(server);
+}
+END_TEST
+
 START_TEST(tasks_of_gpusync_need_points_and_clusters_that_are_there)
 {
     struct config config = gpusync_config();
@@ -309,4 +362,6 @@ HARNESS_MAIN("claims gpusync", 30, every_task_of_gpusync_must_be_idle_before_a_c
              each_setting_of_gpusync_is_compared_with_the_plan,
              tasks_of_gpusync_need_points_and_clusters_that_are_there,
              a_thread_that_is_not_ordered_ends_the_claim_until_it_is,
+             a_thread_that_is_ordered_when_it_is_found_ends_the_claim_until_an_idle_instant,
+             a_thread_that_is_not_ordered_at_an_idle_instant_keeps_the_claim_away,
              programs_of_gpusync_must_be_where_the_model_has_them)
