@@ -192,11 +192,19 @@ CUresult event_record_held(struct cuda_command *draft, CUevent event)
         stream_wait_turn(draft->stream);
         return event_record_now(&draft->call, event);
     }
+    /*
+     * In the graph first: a wait of another thread that saw the record earlier could come before it
+     * in the same stream, and each would wait for the other. The last of several records in the
+     * graph is the event's newest.
+     */
+    pthread_mutex_lock(&cuda_front.order);
+    submit_open_locked(command);
     recording_held_by(recording, &command->base);
     pthread_mutex_lock(&cuda_front.events.lock);
     replace(event, recording);
     pthread_mutex_unlock(&cuda_front.events.lock);
-    submit_to_graph(command);
+    pthread_mutex_unlock(&cuda_front.order);
+    graph_close(&command->base);
     command_unref(&command->base);
     recording_drop(recording);
     return CUDA_SUCCESS;

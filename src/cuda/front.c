@@ -22,6 +22,7 @@ struct cuda_front cuda_front = {
     .objects.lock = PTHREAD_MUTEX_INITIALIZER,
     .events.lock = PTHREAD_MUTEX_INITIALIZER,
     .gates = {.lock = PTHREAD_MUTEX_INITIALIZER, .open = {&cuda_front.gates.open, &cuda_front.gates.open}},
+    .order = PTHREAD_MUTEX_INITIALIZER,
     .frees.lock = PTHREAD_MUTEX_INITIALIZER,
     .links = {.lock = PTHREAD_MUTEX_INITIALIZER, .all = {&cuda_front.links.all, &cuda_front.links.all}},
     .known.lock = PTHREAD_MUTEX_INITIALIZER,

@@ -14,9 +14,9 @@
  * A process that called a name which no table knows is whole and direct: nothing is held back any
  * more, and each routed call waits for its engine on the calling thread.
  *
- * Locks, in the order in which they may be nested: gates -> context records -> the engine's graph
- * -> shards of handle tables. The locks of events and of mark pools are leaves. The driver is never
- * called with the graph's lock held.
+ * Locks, in the order in which they may be nested: gates -> order -> context records -> the
+ * engine's graph -> shards of handle tables. The locks of events and of mark pools are leaves. The
+ * driver is never called with the graph's lock held.
  */
 #ifndef CUDA_FRONT_H
 #define CUDA_FRONT_H
@@ -52,6 +52,7 @@ struct cuda_front {
     struct cuda_objects objects;
     struct cuda_events events;
     struct cuda_gates gates;
+    pthread_mutex_t order; /* a command enters the graph together with all that it waits for */
     struct cuda_frees frees;
     struct cuda_links links;
     struct cuda_known known;

@@ -206,13 +206,24 @@ struct cuda_command *submit_adopt(const struct cuda_command *draft, const struct
     return command;
 }
 
+/*
+ * One command at a time, so that a command waits for earlier ones only. Two threads could otherwise
+ * have a command of the legacy stream and one of a blocking stream wait for each other.
+ */
+void submit_open_locked(struct cuda_command *command)
+{
+    graph_open(&command->base);
+    stream_add_waits(command->stream, &command->base);
+    issue_add_waits(command);
+}
+
 void submit_to_graph(struct cuda_command *command)
 {
     if (recorder_on() && command->base.leased)
         command->base.job = recorder_enter();
-    graph_open(&command->base);
-    stream_add_waits(command->stream, &command->base);
-    issue_add_waits(command);
+    pthread_mutex_lock(&cuda_front.order);
+    submit_open_locked(command);
+    pthread_mutex_unlock(&cuda_front.order);
     graph_close(&command->base);
 }
 

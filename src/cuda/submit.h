@@ -47,5 +47,7 @@ CUresult submit_at_once(struct cuda_command *draft, bool blocking);
 struct cuda_command *submit_adopt(const struct cuda_command *draft, const struct submit_copied *copied);
 /* Puts a heap command into the graph behind what it must wait for. */
 void submit_to_graph(struct cuda_command *command);
+/* The same under cuda_front.order; the command does not begin before graph_close(). */
+void submit_open_locked(struct cuda_command *command);
 
 #endif

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # CUDA programs under Baton on the CPU device: the same answers and bytes as without it, whatever
 # way commands take, and what happens when programs or the daemon end early. usage: front.sh
-# answers|random|workloads|failures|nvcc|corners|events. Ends with `N passed, N failed`.
+# answers|random|workloads|failures|nvcc|corners|events|threads. Ends with `N passed, N failed`.
 # shellcheck source=tests/stage.sh disable=SC1091,SC2119
 . "$(dirname "$0")/../stage.sh"
 source=$(dirname "$0")
@@ -11,6 +11,7 @@ conformance=$build/tests/cuda_conformance/cuda-conformance
 random=$build/tests/cuda_front/random-host
 corners=$build/tests/cuda_front/corners
 held=$build/tests/cuda_front/held-events
+threads=$build/tests/cuda_front/thread-order
 workloads=$build/tests/workloads/workloads-cuda
 load=$build/tests/cuda_front/cuda-load
 hog=
@@ -344,6 +345,26 @@ held_events() {
     nothing_left "events"
 }
 
+# Threads whose streams are ordered among each other: a program that hangs is ended.
+threads_in_order() {
+    local name way
+    for name in legacy event crossed; do
+        plain timeout -s KILL 120 "$threads" "$name" >"$scratch/out" 2>&1
+        verdict $? "$name, plain: $(tail -n 1 "$scratch/out")"
+        for way in idle queued no-daemon; do
+            under $way timeout -s KILL 120 "$threads" "$name" >"$scratch/out" 2>&1
+            verdict $? "$name, $way: $(tail -n 1 "$scratch/out")"
+        done
+    done
+    start_hog
+    for name in legacy event crossed; do
+        baton -- timeout -s KILL 120 "$threads" "$name" >"$scratch/out" 2>&1
+        verdict $? "$name beside a hog: $(tail -n 1 "$scratch/out")"
+    done
+    stop_hog
+    nothing_left "threads"
+}
+
 start_daemon
 case ${1:-} in
 answers) answers ;;
@@ -353,6 +374,7 @@ failures) failures ;;
 nvcc) shift && nvcc_programs "$@" ;;
 corners) all_corners ;;
 events) held_events ;;
-*) echo "usage: front.sh answers|random|workloads|failures|nvcc|corners|events" >&2 && exit 2 ;;
+threads) threads_in_order ;;
+*) echo "usage: front.sh answers|random|workloads|failures|nvcc|corners|events|threads" >&2 && exit 2 ;;
 esac
 report

@@ -1,0 +1,117 @@
+/*
+ * Two threads give work to streams that CUDA orders among each other. Whichever of two calls comes
+ * first, its work comes first, and the program ends; a program that hangs here does so because of
+ * Baton. Each thread writes to a word of its own, so that the result is the same in any order.
+ *
+ *     thread-order legacy   one thread uses the legacy stream, the other a blocking one
+ *     thread-order event    one records an event in a stream in which the other waits for it
+ *     thread-order crossed  one records an event in the legacy stream, the other waits for it in a
+ *                           blocking one
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda_abi/driver_calls.h"
+#include "cuda_abi/memory_calls.h"
+
+enum { ROUNDS = 2000, IN_ROUND = 8, COPIES = ROUNDS * IN_ROUND, WAITS = 1, RECORDS = 2 };
+
+struct side {
+    CUcontext context;
+    CUstream stream;
+    CUevent event;
+    CUdeviceptr numbers, word;
+    int does;
+    pthread_barrier_t *barrier;
+};
+
+static void must(CUresult code, const char *what)
+{
+    if (code == CUDA_SUCCESS)
+        return;
+    printf("%s: %d\n", what, (int)code);
+    exit(1);
+}
+
+#define MUST(call) must(call, #call)
+
+/* Both threads begin a round together, and each waits for what it has done in it. */
+static void *run_side(void *argument)
+{
+    const struct side *side = argument;
+
+    MUST(cuCtxSetCurrent(side->context));
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        (void)pthread_barrier_wait(side->barrier);
+        for (unsigned i = 0; i < IN_ROUND; i++) {
+            if (side->does == RECORDS)
+                MUST(cuEventRecord(side->event, side->stream));
+            if (side->does == WAITS)
+                MUST(cuStreamWaitEvent(side->stream, side->event, 0));
+            MUST(cuMemcpyDtoDAsync_v2(side->word, side->numbers + (round * IN_ROUND + i) * sizeof(unsigned),
+                                      sizeof(unsigned), side->stream));
+        }
+        MUST(cuStreamSynchronize(side->stream));
+    }
+    return NULL;
+}
+
+/* Is the last copy of each thread the one that its word has? */
+static int run(struct side sides[2])
+{
+    static unsigned numbers[COPIES];
+    pthread_t threads[2];
+    unsigned words[2];
+    CUdeviceptr memory, table;
+    pthread_barrier_t barrier;
+
+    for (unsigned i = 0; i < COPIES; i++)
+        numbers[i] = i;
+    MUST(cuMemAlloc_v2(&memory, sizeof words));
+    MUST(cuMemAlloc_v2(&table, sizeof numbers));
+    MUST(cuMemcpyHtoD_v2(table, numbers, sizeof numbers));
+    (void)pthread_barrier_init(&barrier, NULL, 2);
+    for (int i = 0; i < 2; i++) {
+        MUST(cuCtxGetCurrent(&sides[i].context));
+        sides[i].word = memory + (CUdeviceptr)i * sizeof words[0];
+        sides[i].numbers = table;
+        sides[i].barrier = &barrier;
+        if (pthread_create(&threads[i], NULL, run_side, &sides[i]) != 0)
+            exit(2);
+    }
+    for (int i = 0; i < 2; i++)
+        (void)pthread_join(threads[i], NULL);
+    (void)pthread_barrier_destroy(&barrier);
+    MUST(cuMemcpyDtoH_v2(words, memory, sizeof words));
+    MUST(cuMemFree_v2(table));
+    MUST(cuMemFree_v2(memory));
+    printf("%u %u\n", words[0], words[1]);
+    return words[0] == COPIES - 1 && words[1] == COPIES - 1 ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc == 2 ? argv[1] : "";
+    struct side sides[2] = {0};
+    CUcontext context;
+    CUstream stream;
+    CUevent event;
+
+    MUST(cuInit(0));
+    MUST(cuCtxCreate_v2(&context, 0, 0));
+    MUST(cuStreamCreate(&stream, 0));
+    MUST(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    sides[0].event = sides[1].event = event;
+    sides[1].stream = stream;
+    if (strcmp(what, "event") == 0)
+        sides[0].stream = stream;
+    else if (strcmp(what, "legacy") != 0 && strcmp(what, "crossed") != 0)
+        return 2;
+    if (strcmp(what, "legacy") != 0) {
+        sides[0].does = RECORDS;
+        sides[1].does = WAITS;
+    }
+    return run(sides);
+}
