@@ -202,7 +202,7 @@ int main(int argc, char **argv)
         {"pipelined empty launch", "pipeline", "cuda-front-pipelined", NULL, false, 15, 40, 1},
         {"16 MiB to the device", "in", "cuda-front-in", NULL, true, 9, 40, 2},
         {"16 MiB from the device", "out", "cuda-front-out", NULL, true, 9, 40, 2},
-        {"a product in 400 pieces", "product", "cuda-front-pieces", "1", true, 5, 6, 4},
+        {"a product in 400 pieces", "product", "cuda-front-pieces", "1", true, 9, 6, 4},
     };
     bool control = argc > 1 && wanted(argc, argv, "control"), any = false;
     char engines[128];

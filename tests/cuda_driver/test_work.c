@@ -48,14 +48,16 @@ static bool sleeps(baton_nsec (*try)(void *), void *user)
     return n_short > TRIES / 2;
 }
 
-/* How long a wait for a flag that nothing sets keeps the core. user: as work_queue::core. */
+static struct work_context alone;
+static struct work never = {.context = &alone}; /* is never done */
+
+/* How long a wait for it keeps the core. user: as work_queue::core. */
 static baton_nsec spin(void *user)
 {
-    static const _Atomic bool never = false;
     baton_nsec before = on_core(CLOCK_THREAD_CPUTIME_ID);
 
     atomic_store(&driver.machine.engines[0][WORK_EXECUTION].core, *(int *)user);
-    ck_assert(!work_spin(&never, 0));
+    ck_assert(!work_spin(&never));
     return on_core(CLOCK_THREAD_CPUTIME_ID) - before;
 }
 
@@ -71,6 +73,19 @@ START_TEST(a_thread_on_the_device_s_core_leaves_it_to_the_device)
     ck_assert(sleeps(spin, &here));
     ck_assert(is_awake(spin, &elsewhere));
     ck_assert(is_awake(spin, &none)); /* the device has no core of its own */
+}
+END_TEST
+
+START_TEST(after_a_long_wait_a_thread_sleeps_at_once)
+{
+    const struct work done = {.context = &alone, .end_at = NSEC_PER_MS};
+    int none = 0;
+
+    ck_assert(is_awake(spin, &none));
+    work_waited(&done, 0); /* 1 ms */
+    ck_assert(sleeps(spin, &none));
+    work_waited(&done, NSEC_PER_MS - 10 * NSEC_PER_US);
+    ck_assert(is_awake(spin, &none));
 }
 END_TEST
 
@@ -310,6 +325,7 @@ START_TEST(a_caller_may_end_the_process_in_the_middle_of_its_copy)
 END_TEST
 
 HARNESS_MAIN("cuda device's threads", 90, a_thread_on_the_device_s_core_leaves_it_to_the_device,
-             a_real_time_engine_sleeps_at_once, a_copy_that_is_waited_for_is_done_by_the_calling_thread,
+             after_a_long_wait_a_thread_sleeps_at_once, a_real_time_engine_sleeps_at_once,
+             a_copy_that_is_waited_for_is_done_by_the_calling_thread,
              a_copy_that_is_waited_for_overtakes_nothing, the_machine_s_end_waits_for_copies_of_callers,
              a_caller_may_end_the_process_in_the_middle_of_its_copy)

@@ -339,8 +339,8 @@ void work_end(struct work *work, CUresult status)
     *tail = work->dependents;
     work->dependents = NULL;
     leave_stream(work);
-    if (driver.machine.n_sleepers)
-        pthread_cond_broadcast(&driver.machine.ended);
+    if (work->awaited || atomic_load(&m->stopping))
+        pthread_cond_broadcast(&m->ended);
     work_unref(work);
     if (m->telling)
         return;
@@ -363,15 +363,22 @@ bool work_is_done(const struct work *work)
 
 CUresult work_wait(struct work *work)
 {
-    if (!work_is_done(work) && !work_spin(&work->done, work->context->device)) {
+    baton_nsec begin_at;
+
+    if (work_is_done(work))
+        return work->status;
+    begin_at = clock_now();
+    if (!work_spin(work)) {
         pthread_mutex_lock(&driver.machine.lock);
-        driver.machine.n_sleepers++;
+        work->awaited = true;
         while (!work_is_done(work) && !atomic_load(&driver.machine.closed))
             pthread_cond_wait(&driver.machine.ended, &driver.machine.lock);
-        driver.machine.n_sleepers--;
         pthread_mutex_unlock(&driver.machine.lock);
     }
-    return work_is_done(work) ? work->status : CUDA_ERROR_DEINITIALIZED;
+    if (!work_is_done(work))
+        return CUDA_ERROR_DEINITIALIZED;
+    work_waited(work, begin_at);
+    return work->status;
 }
 
 struct work *work_stream_tail(struct work_stream *stream)

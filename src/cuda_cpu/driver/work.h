@@ -96,6 +96,7 @@ struct work {
     unsigned n_waits; /* not done yet, + 1 while it is being submitted */
     struct work_edge *dependents;
     struct list link; /* in the engine's queue */
+    bool awaited;     /* a thread sleeps for its end */
     _Atomic bool done;
     CUresult status; /* valid once done */
     baton_nsec begin_at, end_at;

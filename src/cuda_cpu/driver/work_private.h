@@ -29,15 +29,15 @@ struct work_queue {
 /* The machine; `lock` guards everything that is not atomic. */
 struct work_machine {
     pthread_mutex_t lock;
-    pthread_cond_t ended; /* an operation is done, and a thread sleeps for one */
-    unsigned n_sleepers;
-    unsigned n_callers; /* threads that do an operation in work_do() */
+    pthread_cond_t ended; /* an operation that a thread sleeps for is done, or the machine stops */
+    unsigned n_callers;   /* threads that do an operation in work_do() */
     unsigned n_devices;
     atomic_bool stopping;
     atomic_bool closed;            /* the engines' threads have ended: what is not done never will be */
     struct work_edge *ended_edges; /* whose dependents have not been told yet */
     bool telling;                  /* a call of work_end tells them */
     struct arrival_file *arrival;
+    atomic_bool slow[ARRIVAL_DEVICES]; /* the last wait for the device was longer than work_spin() */
     struct work_queue engines[ARRIVAL_DEVICES][WORK_ENGINES], host, poll;
 };
 
@@ -55,9 +55,13 @@ void work_end(struct work *work, CUresult status);
  */
 bool work_wake(struct work_queue *queue);
 /*
- * Looks at a flag of the device's for some microseconds, before a thread sleeps for it. On the core
- * that the device computes on it only looks once: the device needs that core to set the flag.
+ * Looks for some microseconds whether the operation is done, before a thread sleeps for it. It only
+ * looks once on the core that the device computes on, because the device needs that core. The same
+ * holds if the last wait for the device was longer: the core that looks may share its units with
+ * the device's, and would slow the device down for nothing.
  */
-bool work_spin(const _Atomic bool *flag, int device);
+bool work_spin(const struct work *work);
+/* A wait for the operation, which is done, began then: decides whether the next wait spins. */
+void work_waited(const struct work *work, baton_nsec begin_at);
 
 #endif

@@ -46,20 +46,28 @@ static bool on_core_of(int device)
     return core && core == 1 + sched_getcpu();
 }
 
-bool work_spin(const _Atomic bool *flag, int device)
+bool work_spin(const struct work *work)
 {
+    int device = work->context->device;
     baton_nsec begin_at = clock_now();
 
-    if (on_core_of(device) || scripted_any())
-        return atomic_load_explicit(flag, memory_order_acquire);
+    if (atomic_load_explicit(&driver.machine.slow[device], memory_order_relaxed) || on_core_of(device) ||
+        scripted_any())
+        return work_is_done(work);
     do {
         for (int i = 0; i < 64; i++) {
-            if (atomic_load_explicit(flag, memory_order_acquire))
+            if (work_is_done(work))
                 return true;
             relax();
         }
     } while (clock_now() - begin_at < SPIN_NS);
-    return atomic_load_explicit(flag, memory_order_acquire);
+    return work_is_done(work);
+}
+
+void work_waited(const struct work *work, baton_nsec begin_at)
+{
+    atomic_store_explicit(&driver.machine.slow[work->context->device], work->end_at - begin_at >= SPIN_NS,
+                          memory_order_relaxed);
 }
 
 /*
@@ -281,10 +289,8 @@ static void stop(struct work_queue *queue)
 static void await_callers(void)
 {
     pthread_mutex_lock(&driver.machine.lock);
-    driver.machine.n_sleepers++;
     while (driver.machine.n_callers > (driver_thread.is_caller ? 1 : 0))
         pthread_cond_wait(&driver.machine.ended, &driver.machine.lock);
-    driver.machine.n_sleepers--;
     pthread_mutex_unlock(&driver.machine.lock);
 }
 
