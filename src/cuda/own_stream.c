@@ -12,17 +12,16 @@ enum {
 
 struct own_streams {
     struct stream_record *streams[OWN_CONTEXTS]; /* references */
-    unsigned forgotten[OWN_CONTEXTS];
     unsigned next;
 };
 
-static void end_own(struct stream_record *stream, unsigned forgotten)
+static void end_own(struct stream_record *stream)
 {
     struct context_visit visit;
 
     if (!stream)
         return;
-    if (!runtime_off() && forgotten == objects_forgotten()) {
+    if (!runtime_off() && !atomic_load(&stream->context->gone)) {
         stream_wait_turn(stream);
         mark_close(stream);
         context_visit_begin(stream->context, &visit);
@@ -37,7 +36,7 @@ static void end_thread(void *data)
     struct own_streams *own = data;
 
     for (int i = 0; i < OWN_CONTEXTS; i++)
-        end_own(own->streams[i], own->forgotten[i]);
+        end_own(own->streams[i]);
     free(own);
 }
 
@@ -57,7 +56,6 @@ static struct own_streams *streams_of_thread(void)
 
 struct stream_record *own_stream(struct context_record *context)
 {
-    unsigned forgotten = objects_forgotten();
     struct own_streams *own = streams_of_thread();
     struct stream_record *stream;
     struct context_visit visit;
@@ -65,7 +63,7 @@ struct stream_record *own_stream(struct context_record *context)
     CUresult code;
 
     for (int i = 0; own && i < OWN_CONTEXTS; i++)
-        if (own->streams[i] && own->streams[i]->context == context && own->forgotten[i] == forgotten) {
+        if (own->streams[i] && own->streams[i]->context == context) {
             stream_keep(own->streams[i]);
             return own->streams[i];
         }
@@ -76,9 +74,8 @@ struct stream_record *own_stream(struct context_record *context)
     if (!stream)
         return NULL;
     stream_keep(stream);
-    end_own(own->streams[own->next], own->forgotten[own->next]);
+    end_own(own->streams[own->next]);
     own->streams[own->next] = stream;
-    own->forgotten[own->next] = forgotten;
     own->next = (own->next + 1) % OWN_CONTEXTS;
     return stream;
 }

@@ -27,6 +27,7 @@ CUresult route_stream_query(struct call *call)
     if (code == CUDA_SUCCESS) {
         mark_passed(stream->context, stream, place);
         inferred_job_waited();
+        code = context_take_late(stream->context);
     }
     stream_drop(stream);
     return code;
@@ -108,7 +109,8 @@ static void capture_ended(void)
 }
 
 /*
- * What is held back must not become part of the capture. Other streams may enter the capture later,
+ * What is held back must not become part of the capture. The driver may still wait for the host in
+ * the stream. Other streams may enter the capture later,
  * and an event of ours in the legacy stream would break it: all marks get their events first
  * (mark.h).
  */
@@ -118,7 +120,7 @@ CUresult route_capture(struct call *call)
     CUresult code;
 
     if (stream)
-        stream_wait_turn(stream);
+        stream_wait_given(stream);
     if (atomic_fetch_add(&cuda_front.n_capturing, 1) == 0)
         objects_close_marks();
     code = call_invoke(call);
