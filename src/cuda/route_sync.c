@@ -1,4 +1,6 @@
 /* Calls that look at streams and contexts, wait for them, or end them. */
+#include <string.h>
+
 #include "cuda/context_gates.h"
 #include "cuda/front.h"
 #include "cuda/mark.h"
@@ -180,8 +182,10 @@ CUresult route_context_end(struct call *call)
     return code;
 }
 
+/* A reset ends all that the context has; the context itself, with the same handle, may stay. */
 CUresult route_primary_end(struct call *call)
 {
+    bool resets = strcmp(call->entry->base, "cuDevicePrimaryCtxReset") == 0;
     CUdevice device = (CUdevice)call->args[0];
     CUcontext context;
     CUresult code;
@@ -190,7 +194,7 @@ CUresult route_primary_end(struct call *call)
     gates_settle(true);
     context = context_primary(device);
     code = call_invoke(call);
-    if (context && !context_primary(device)) {
+    if (context && ((resets && code == CUDA_SUCCESS) || !context_primary(device))) {
         context_forget(context);
         migrate_context_ended(context);
     }

@@ -6,6 +6,7 @@
  *     left KERNELS     ... and what a thread leaves there when it ends is done
  *     managed KERNELS  copies that name managed memory as the host's come in stream order
  *     peer KERNELS     a synchronous copy between contexts waits for the work of both
+ *     reset KERNELS    a thread's own default stream works after its device was reset
  *     capture KERNELS  a capture begins in a stream that waits for the host
  *     query KERNELS    a kernel that fails is seen by a program that only asks
  */
@@ -153,6 +154,25 @@ static void left(void)
     }
 }
 
+static void reset(void)
+{
+    CUcontext primary;
+    CUmodule module;
+
+    MUST(cuDevicePrimaryCtxRetain(&primary, 0));
+    for (int i = 1; i <= 3; i++) {
+        MUST(cuCtxSetCurrent(primary));
+        MUST(cuModuleLoadData(&module, read_kernels()));
+        MUST(cuModuleGetFunction(&fill, module, "fill"));
+        MUST(cuMemAlloc_v2(&words, WORDS * sizeof(unsigned)));
+        fill_words(fill, words, i, CU_STREAM_PER_THREAD);
+        MUST(cuStreamSynchronize(CU_STREAM_PER_THREAD));
+        fill_words(fill, words, 2 * i, CU_STREAM_PER_THREAD);
+        expect(all_words_are(words, 2 * (unsigned)i), "kernels run");
+        MUST(cuDevicePrimaryCtxReset_v2(0));
+    }
+}
+
 static void managed(void)
 {
     CUdeviceptr between, back;
@@ -240,8 +260,8 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"own", own},   {"left", left},       {"managed", managed},
-                 {"peer", peer}, {"capture", capture}, {"query", query}};
+    } cases[] = {{"own", own},     {"left", left},       {"managed", managed}, {"peer", peer},
+                 {"reset", reset}, {"capture", capture}, {"query", query}};
 
     if (argc != 3)
         return 2;
