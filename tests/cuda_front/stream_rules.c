@@ -3,6 +3,7 @@
  * hold, and the same holds without Baton; a program that hangs here does so because of Baton.
  *
  *     own KERNELS      a thread's own default stream stays the same stream while a context ends
+ *     many KERNELS     ... and while the thread uses those of 12 more contexts
  *     left KERNELS     ... and what a thread leaves there when it ends is done
  *     managed KERNELS  copies that name managed memory as the host's come in stream order
  *     peer KERNELS     a synchronous copy between contexts waits for the work of both
@@ -130,6 +131,21 @@ static void own(void)
     open_gate();
     MUST(cuStreamSynchronize(CU_STREAM_PER_THREAD));
     expect(all_words_are(words, 3), "all is done");
+}
+
+static void many(void)
+{
+    CUcontext others[12];
+
+    launch_waiting(CU_STREAM_PER_THREAD);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        MUST(cuCtxCreate_v2(&others[i], 0, 0));
+        expect(cuStreamQuery(CU_STREAM_PER_THREAD) == CUDA_SUCCESS, "a context's stream has nothing");
+    }
+    MUST(cuCtxSetCurrent(context));
+    expect(cuStreamQuery(CU_STREAM_PER_THREAD) == CUDA_ERROR_NOT_READY, "the first one has its kernel");
+    open_gate();
+    MUST(cuStreamSynchronize(CU_STREAM_PER_THREAD));
 }
 
 static void *leave_work(void *unused)
@@ -260,8 +276,8 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"own", own},     {"left", left},       {"managed", managed}, {"peer", peer},
-                 {"reset", reset}, {"capture", capture}, {"query", query}};
+    } cases[] = {{"own", own},   {"many", many},   {"left", left},       {"managed", managed},
+                 {"peer", peer}, {"reset", reset}, {"capture", capture}, {"query", query}};
 
     if (argc != 3)
         return 2;
