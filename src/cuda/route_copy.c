@@ -156,18 +156,26 @@ static CUresult copy_whole(struct call *call, enum engine_kind engine, size_t by
 
 /*
  * A synchronous copy between contexts comes behind all work of both, which the driver must have
- * for that.
+ * for that. On a thread's own default stream the asynchronous twin is called, for which the driver
+ * does not wait.
  */
 static void await_both(const struct call *call, CUcontext to, CUcontext from)
 {
     CUcontext contexts[] = {to, from};
+    struct context_visit visit;
 
     for (int i = 0; is_synchronous(call) && i < 2; i++) {
         struct context_record *context =
             contexts[i] ? handle_table_find(&cuda_front.objects.contexts, contexts[i]) : NULL;
 
-        if (context)
-            context_await(context);
+        if (!context)
+            continue;
+        context_await(context);
+        if (call->entry->form == FORM_PTDS && !front_captures()) {
+            context_visit_begin(context, &visit);
+            (void)cuda_front.genuine.cuCtxSynchronize(); /* a failure is told to the copy as well */
+            context_visit_end(&visit);
+        }
     }
 }
 

@@ -243,7 +243,10 @@ static void peer(void)
         if (i == 1)
             MUST(cuCtxCreate_v2(&other, 0, 0));
         MUST(cuCtxSetCurrent(other));
-        MUST(cuMemcpyPeer(words, other, from, context, WORDS * sizeof(unsigned)));
+        if (i % 2)
+            MUST(cuMemcpyPeer(words, other, from, context, WORDS * sizeof(unsigned)));
+        else
+            MUST(cuMemcpyPeer_ptds(words, other, from, context, WORDS * sizeof(unsigned)));
         MUST(cuCtxSynchronize());
         MUST(cuCtxSetCurrent(context));
         expect(all_words_are(words, (unsigned)i), "the copy came behind the kernels of the other context");
