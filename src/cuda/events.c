@@ -424,6 +424,15 @@ CUresult route_wait_event(struct call *call)
     return code;
 }
 
+/* The driver's answer, or else a failure of what was held back in the event's context. */
+static CUresult answer(CUevent event, CUresult code)
+{
+    CUcontext owner = event ? handle_table_find(&cuda_front.events.owners, event) : NULL;
+    struct context_record *context = owner ? handle_table_find(&cuda_front.objects.contexts, owner) : NULL;
+
+    return code == CUDA_SUCCESS && context ? context_take_late(context) : code;
+}
+
 CUresult route_event_query(struct call *call)
 {
     struct recording *recording =
@@ -434,7 +443,7 @@ CUresult route_event_query(struct call *call)
     recording_drop(recording);
     if (code == CUDA_SUCCESS)
         inferred_job_waited();
-    return code;
+    return answer((CUevent)call->args[0], code);
 }
 
 CUresult route_event_synchronize(struct call *call)
@@ -449,7 +458,7 @@ CUresult route_event_synchronize(struct call *call)
         objects_drain();
     code = call_invoke(call);
     inferred_job_waited();
-    return code;
+    return answer((CUevent)call->args[0], code);
 }
 
 CUresult route_event_elapsed(struct call *call)

@@ -431,6 +431,7 @@ void context_forget(CUcontext handle)
 
     if (!context)
         return;
+    atomic_store(&context->gone, true);
     atomic_fetch_add(&cuda_front.objects.forgotten, 1);
     pthread_mutex_lock(&cuda_front.objects.lock);
     list_remove(&context->link);
@@ -467,9 +468,4 @@ size_t objects_contexts(struct context_record **ret_contexts, size_t room)
     }
     pthread_mutex_unlock(&cuda_front.objects.lock);
     return n;
-}
-
-unsigned objects_forgotten(void)
-{
-    return atomic_load_explicit(&cuda_front.objects.forgotten, memory_order_acquire);
 }

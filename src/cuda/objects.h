@@ -77,7 +77,8 @@ struct context_record {
     struct list open_marks; /* mark::link */
     uint64_t n_joined;      /* commands that joined open marks so far */
 
-    atomic_int late; /* a CUresult of a command that failed after its call had returned; 0: none */
+    atomic_bool gone; /* the program has destroyed it */
+    atomic_int late;  /* a CUresult of a command that failed after its call had returned; 0: none */
 };
 
 void objects_init(void);
@@ -143,12 +144,8 @@ void objects_drain(void);
  */
 void objects_close_marks(void);
 
-/*
- * The contexts of the process, as many as there is room for; how many contexts were forgotten so
- * far.
- */
+/* The contexts of the process, as many as there is room for. */
 size_t objects_contexts(struct context_record **ret_contexts, size_t room);
-unsigned objects_forgotten(void);
 
 /* The oldest late failure of the context, which is then forgotten; CUDA_SUCCESS: none. */
 CUresult context_take_late(struct context_record *context);

@@ -6,23 +6,18 @@
 #include "cuda/mark.h"
 #include "engine/runtime.h"
 
-enum {
-    OWN_CONTEXTS = 8
-}; /* of one thread; a thread with more loses the oldest, which ends as with the thread */
-
 struct own_streams {
-    struct stream_record *streams[OWN_CONTEXTS]; /* references */
-    unsigned forgotten[OWN_CONTEXTS];
-    unsigned next;
+    struct stream_record **streams; /* references, one for each context */
+    size_t n;
 };
 
-static void end_own(struct stream_record *stream, unsigned forgotten)
+static void end_own(struct stream_record *stream)
 {
     struct context_visit visit;
 
     if (!stream)
         return;
-    if (!runtime_off() && forgotten == objects_forgotten()) {
+    if (!runtime_off() && !atomic_load(&stream->context->gone)) {
         stream_wait_turn(stream);
         mark_close(stream);
         context_visit_begin(stream->context, &visit);
@@ -36,8 +31,9 @@ static void end_thread(void *data)
 {
     struct own_streams *own = data;
 
-    for (int i = 0; i < OWN_CONTEXTS; i++)
-        end_own(own->streams[i], own->forgotten[i]);
+    for (size_t i = 0; i < own->n; i++)
+        end_own(own->streams[i]);
+    free(own->streams);
     free(own);
 }
 
@@ -55,17 +51,34 @@ static struct own_streams *streams_of_thread(void)
     return own;
 }
 
+/* The place of a context that is gone, or one more; NULL: no memory. */
+static struct stream_record **find_place(struct own_streams *own)
+{
+    struct stream_record **grown;
+
+    for (size_t i = 0; i < own->n; i++) {
+        if (atomic_load(&own->streams[i]->context->gone)) {
+            end_own(own->streams[i]);
+            return &own->streams[i];
+        }
+    }
+    grown = realloc(own->streams, (own->n + 1) * sizeof(struct stream_record *));
+    if (!grown)
+        return NULL;
+    own->streams = grown;
+    return &own->streams[own->n++];
+}
+
 struct stream_record *own_stream(struct context_record *context)
 {
-    unsigned forgotten = objects_forgotten();
     struct own_streams *own = streams_of_thread();
-    struct stream_record *stream;
+    struct stream_record *stream, **place;
     struct context_visit visit;
     CUstream handle = NULL;
     CUresult code;
 
-    for (int i = 0; own && i < OWN_CONTEXTS; i++)
-        if (own->streams[i] && own->streams[i]->context == context && own->forgotten[i] == forgotten) {
+    for (size_t i = 0; own && i < own->n; i++)
+        if (own->streams[i]->context == context) {
             stream_keep(own->streams[i]);
             return own->streams[i];
         }
@@ -75,11 +88,13 @@ struct stream_record *own_stream(struct context_record *context)
     stream = code == CUDA_SUCCESS ? stream_new(context, handle, LANE_PER_THREAD, true) : NULL;
     if (!stream)
         return NULL;
+    place = find_place(own);
+    if (!place) {
+        end_own(stream);
+        return NULL;
+    }
+    *place = stream;
     stream_keep(stream);
-    end_own(own->streams[own->next], own->forgotten[own->next]);
-    own->streams[own->next] = stream;
-    own->forgotten[own->next] = forgotten;
-    own->next = (own->next + 1) % OWN_CONTEXTS;
     return stream;
 }
 

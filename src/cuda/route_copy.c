@@ -68,8 +68,8 @@ static bool draft_copy(struct call *call, struct cuda_command *ret_draft)
 }
 
 /*
- * Host memory of an asynchronous copy. Pinned: it is the program's business not to touch it.
- * Pageable: a small copy to the device is taken over; any other is complete when the call returns.
+ * An asynchronous copy of pageable memory: a small one to the device is taken over; any other is
+ * complete when the call returns.
  */
 static CUresult submit_pageable(struct cuda_command *draft, const void *host, int argument)
 {
@@ -97,7 +97,7 @@ static CUresult copy(struct call *call, enum cuda_direction direction, CUdevicep
         draft.over_on_return = direction != COPY_WITHIN;
         return submit(&draft, true, NULL);
     }
-    if (direction == COPY_WITHIN || validate_pinned(host))
+    if (direction == COPY_WITHIN || validate_known(host))
         return submit(&draft, false, NULL);
     draft.over_on_return = direction == COPY_OUT;
     return submit_pageable(&draft, host, direction == COPY_IN ? 1 : 0);
@@ -154,8 +154,35 @@ static CUresult copy_whole(struct call *call, enum engine_kind engine, size_t by
     return submit(&draft, is_synchronous(call), NULL);
 }
 
+/*
+ * A synchronous copy between contexts comes behind all work of both, which the driver must have
+ * for that. On a thread's own default stream the asynchronous twin is called, for which the driver
+ * does not wait.
+ */
+static void await_both(const struct call *call, CUcontext to, CUcontext from)
+{
+    CUcontext contexts[] = {to, from};
+    struct context_visit visit;
+
+    for (int i = 0; is_synchronous(call) && i < 2; i++) {
+        struct context_record *context =
+            contexts[i] ? handle_table_find(&cuda_front.objects.contexts, contexts[i]) : NULL;
+
+        if (!context)
+            continue;
+        context_await(context);
+        if (call->entry->form == FORM_PTDS && !front_captures()) {
+            context_visit_begin(context, &visit);
+            (void)cuda_front.genuine.cuCtxSynchronize(); /* a failure is told to the copy as well */
+            context_visit_end(&visit);
+        }
+    }
+}
+
+/* (to, its context, from, its context, size) */
 CUresult route_copy_peer(struct call *call)
 {
+    await_both(call, (CUcontext)call->args[1], (CUcontext)call->args[3]);
     return copy_whole(call, ENGINE_COPY_OUT, (size_t)call->args[4], true);
 }
 
@@ -246,7 +273,7 @@ static bool take_rows(struct cuda_command *draft, struct side to, const size_t t
 static CUresult submit_rows(struct call *call, struct cuda_command *draft, const struct submit_copied *copied)
 {
     const struct command_rows *rows = &draft->u.rows;
-    bool waits = is_synchronous(call) || !validate_pinned((const void *)(rows->out ? rows->to : rows->from));
+    bool waits = is_synchronous(call) || !validate_known((const void *)(rows->out ? rows->to : rows->from));
 
     return submit(draft, waits, copied);
 }
@@ -361,6 +388,7 @@ CUresult route_copy_3d_peer(struct call *call)
 
     if (!about)
         return call_invoke(call);
+    await_both(call, about->dstContext, about->srcContext);
     return copy_whole(call, engine_between(about->dstMemoryType, about->srcMemoryType),
                       about->WidthInBytes * about->Height * about->Depth, true);
 }

@@ -1,4 +1,6 @@
 /* Calls that look at streams and contexts, wait for them, or end them. */
+#include <string.h>
+
 #include "cuda/context_gates.h"
 #include "cuda/front.h"
 #include "cuda/mark.h"
@@ -27,6 +29,7 @@ CUresult route_stream_query(struct call *call)
     if (code == CUDA_SUCCESS) {
         mark_passed(stream->context, stream, place);
         inferred_job_waited();
+        code = context_take_late(stream->context);
     }
     stream_drop(stream);
     return code;
@@ -108,7 +111,8 @@ static void capture_ended(void)
 }
 
 /*
- * What is held back must not become part of the capture. Other streams may enter the capture later,
+ * What is held back must not become part of the capture. The driver may still wait for the host in
+ * the stream. Other streams may enter the capture later,
  * and an event of ours in the legacy stream would break it: all marks get their events first
  * (mark.h).
  */
@@ -118,7 +122,7 @@ CUresult route_capture(struct call *call)
     CUresult code;
 
     if (stream)
-        stream_wait_turn(stream);
+        stream_wait_given(stream);
     if (atomic_fetch_add(&cuda_front.n_capturing, 1) == 0)
         objects_close_marks();
     code = call_invoke(call);
@@ -178,8 +182,10 @@ CUresult route_context_end(struct call *call)
     return code;
 }
 
+/* A reset ends all that the context has; the context itself, with the same handle, may stay. */
 CUresult route_primary_end(struct call *call)
 {
+    bool resets = strcmp(call->entry->base, "cuDevicePrimaryCtxReset") == 0;
     CUdevice device = (CUdevice)call->args[0];
     CUcontext context;
     CUresult code;
@@ -188,7 +194,7 @@ CUresult route_primary_end(struct call *call)
     gates_settle(true);
     context = context_primary(device);
     code = call_invoke(call);
-    if (context && !context_primary(device)) {
+    if (context && ((resets && code == CUDA_SUCCESS) || !context_primary(device))) {
         context_forget(context);
         migrate_context_ended(context);
     }

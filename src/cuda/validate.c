@@ -15,19 +15,26 @@ bool validate_device_range(CUdeviceptr address, size_t size)
            address - begin <= length && size <= length - (address - begin);
 }
 
-bool validate_pinned(const void *memory)
+/* Of what the driver knows; 0: it does not know it. */
+static unsigned memory_type(CUdeviceptr address)
 {
     unsigned type = 0;
 
-    return cuda_front.genuine.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-                                                    (CUdeviceptr)memory) == CUDA_SUCCESS &&
-           type == CU_MEMORYTYPE_HOST;
+    return cuda_front.genuine.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) ==
+                   CUDA_SUCCESS
+               ? type
+               : 0;
+}
+
+bool validate_known(const void *memory)
+{
+    return memory_type((CUdeviceptr)memory) != 0;
 }
 
 bool validate_word(CUdeviceptr address, size_t size)
 {
     return address % size == 0 &&
-           (validate_pinned((const void *)address) || validate_device_range(address, size));
+           (memory_type(address) == CU_MEMORYTYPE_HOST || validate_device_range(address, size));
 }
 
 bool validate_managed(CUdeviceptr address)
@@ -48,7 +55,7 @@ static bool side_is_valid(CUmemorytype type, const void *host, CUdeviceptr devic
     if (x + width > row || width == 0 || height == 0)
         return false;
     if (type == CU_MEMORYTYPE_HOST)
-        return host && validate_pinned((const char *)host + y * row + x);
+        return host && validate_known((const char *)host + y * row + x);
     return type == CU_MEMORYTYPE_DEVICE &&
            validate_device_range(device + y * row + x, (height - 1) * row + width);
 }

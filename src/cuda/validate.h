@@ -12,16 +12,19 @@ bool validate_command(const struct cuda_command *command);
 /* Does a device range lie within one allocation? */
 bool validate_device_range(CUdeviceptr address, size_t size);
 
-/* Does the driver know the host range as pinned, so that copies are asynchronous? */
-bool validate_pinned(const void *memory);
+/*
+ * Does the driver know the memory that a call names as the host's? It may be pinned, managed or of
+ * a device: copies are asynchronous and read or write it in stream order.
+ */
+bool validate_known(const void *memory);
 
-/* An aligned word that streams can wait for and write: of a device, or pinned. */
+/* An aligned word that streams can wait for and write: of a device, or of the host and pinned. */
 bool validate_word(CUdeviceptr address, size_t size);
 
 /* Managed memory. */
 bool validate_managed(CUdeviceptr address);
 
-/* A two-dimensional copy between pitched memory of devices and pinned memory. */
+/* A two-dimensional copy between pitched memory of devices and memory that the driver knows. */
 bool validate_copy_2d(const CUDA_MEMCPY2D *about);
 
 #endif

@@ -188,14 +188,24 @@ DRIVER_EXPORT CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *copy, CUstream st
 
 /* --- between devices: all of them share one space --- */
 
+/* A synchronous copy comes behind all work of both contexts, whatever its stream. */
+static CUresult await_both(CUcontext to, CUcontext from)
+{
+    CUresult code = context_is(to) ? work_wait_context(&to->work) : CUDA_SUCCESS;
+
+    return code == CUDA_SUCCESS && context_is(from) ? work_wait_context(&from->work) : code;
+}
+
 static CUresult submit_peer(const char *name, CUcontext to_context, CUcontext from_context, CUdeviceptr to,
                             CUdeviceptr from, size_t size, CUstream stream, bool wait)
 {
     CUDA_MEMCPY3D copy = line(CU_MEMORYTYPE_DEVICE, to, CU_MEMORYTYPE_DEVICE, from, size);
+    CUresult code;
 
     if (!context_is(to_context) || !context_is(from_context))
         return CUDA_ERROR_INVALID_CONTEXT;
-    return submit(name, &copy, stream, wait);
+    code = wait ? await_both(to_context, from_context) : CUDA_SUCCESS;
+    return code == CUDA_SUCCESS ? submit(name, &copy, stream, wait) : code;
 }
 
 DRIVER_EXPORT CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
@@ -220,13 +230,15 @@ DRIVER_EXPORT CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, C
 static CUresult submit_peer_3d(const char *name, const CUDA_MEMCPY3D_PEER *peer, CUstream stream, bool wait)
 {
     CUDA_MEMCPY3D copy;
+    CUresult code;
 
     _Static_assert(sizeof(CUDA_MEMCPY3D) == sizeof(CUDA_MEMCPY3D_PEER), "one layout");
     if (!peer)
         return CUDA_ERROR_INVALID_VALUE;
     memcpy(&copy, peer, sizeof copy);
     copy.reserved0 = copy.reserved1 = NULL;
-    return submit(name, &copy, stream, wait);
+    code = wait ? await_both(peer->dstContext, peer->srcContext) : CUDA_SUCCESS;
+    return code == CUDA_SUCCESS ? submit(name, &copy, stream, wait) : code;
 }
 
 DRIVER_EXPORT CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *copy)

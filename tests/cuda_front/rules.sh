@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Rules of CUDA's streams that are seldom needed (stream_rules.c) hold under Baton as without it. A
+# program that hangs is ended. usage: rules.sh. Ends with `N passed, N failed`.
+# shellcheck source=tests/stage.sh disable=SC1091,SC2119
+. "$(dirname "$0")/../stage.sh"
+source=$(cd "$(dirname "$0")" && pwd)
+kernels=$source/../cuda_conformance/kernels.ptx
+rules=$build/tests/cuda_front/stream-rules
+unset LD_LIBRARY_PATH # meson names the folders of libraries; here the programs and `baton run` find them
+export BATON_CUDA_CPU_CC=$source/quick_cc BATON_CACHE_DIR=$build/tests/cuda_front/quick-cache
+export BATON_CUDA_CPU_ENGINES=$scratch/engines
+mkdir -p "$BATON_CACHE_DIR"
+
+holds() { # NAME WAY COMMAND...
+    local what="$1, $2"
+    shift 2
+    "$@" >"$scratch/out" 2>&1
+    verdict $? "$what: $(head -n 3 "$scratch/out" | tr '\n' ' ')"
+}
+baton() { "$build/baton" run --device cpu "$@"; }
+one_rule() { # NAME WAY...
+    local name=$1 way program=(timeout -s KILL 120 "$rules" "$1" "$kernels")
+    shift
+    holds "$name" plain env LD_LIBRARY_PATH="$build/cuda-cpu" "${program[@]}"
+    for way in "$@"; do
+        case $way in
+        idle) holds "$name" "$way" baton -- "${program[@]}" ;;
+        no-daemon) holds "$name" "$way" baton --socket "$scratch/nobody" -- "${program[@]}" ;;
+        queued) BATON_TEST_QUEUE=1 holds "$name" "$way" baton -- "${program[@]}" ;;
+        slices) BATON_TEST_QUEUE=1 holds "$name" "$way" baton --slice 1 --chunk 4096 -- "${program[@]}" ;;
+        esac
+    done
+}
+
+start_daemon
+# Its kernel waits for the thread that ends a context, and that call waits for what is held back.
+one_rule own idle no-daemon
+for name in many left reset managed peer capture; do
+    one_rule "$name" idle no-daemon queued slices
+done
+# The call that fails is that of a launch of the program, or of its last piece.
+for n in 1 2 3; do
+    export BATON_CUDA_CPU_FAIL=cuLaunchKernel:$n:701
+    one_rule query idle no-daemon queued
+done
+unset BATON_CUDA_CPU_FAIL
+report

@@ -1,0 +1,298 @@
+/*
+ * Rules of streams that are seldom needed, each by its name. Every situation prints what does not
+ * hold, and the same holds without Baton; a program that hangs here does so because of Baton.
+ *
+ *     own KERNELS      a thread's own default stream stays the same stream while a context ends
+ *     many KERNELS     ... and while the thread uses those of 12 more contexts
+ *     left KERNELS     ... and what a thread leaves there when it ends is done
+ *     managed KERNELS  copies that name managed memory as the host's come in stream order
+ *     peer KERNELS     a synchronous copy between contexts waits for the work of both
+ *     reset KERNELS    a thread's own default stream works after its device was reset
+ *     capture KERNELS  a capture begins in a stream that waits for the host
+ *     query KERNELS    a kernel that fails is seen by a program that only asks
+ */
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda_abi/driver_calls.h"
+#include "cuda_abi/memory_calls.h"
+
+enum { WORDS = 4096, BLOCK = 64 };
+
+static const char *kernels;
+static volatile unsigned *flag; /* pinned */
+static CUcontext context;
+static CUfunction fill, wait_for;
+static CUdeviceptr words;
+static int n_wrong;
+
+static void must(CUresult code, const char *what)
+{
+    if (code == CUDA_SUCCESS)
+        return;
+    printf("%s: %d\n", what, (int)code);
+    exit(1);
+}
+
+#define MUST(call) must(call, #call)
+
+static void expect(bool holds, const char *what)
+{
+    n_wrong += !holds;
+    if (!holds)
+        printf("not so: %s\n", what);
+}
+
+static char *read_kernels(void)
+{
+    static char text[1 << 18];
+    FILE *file = fopen(kernels, "r");
+
+    if (!file || fread(text, 1, sizeof text - 1, file) == 0) {
+        perror(kernels);
+        exit(2);
+    }
+    (void)fclose(file);
+    return text;
+}
+
+static void open_context(void)
+{
+    CUmodule module;
+    void *pinned;
+
+    MUST(cuCtxCreate_v2(&context, 0, 0));
+    MUST(cuModuleLoadData(&module, read_kernels()));
+    MUST(cuModuleGetFunction(&fill, module, "fill"));
+    MUST(cuModuleGetFunction(&wait_for, module, "wait_for"));
+    MUST(cuMemHostAlloc(&pinned, sizeof *flag, CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_PORTABLE));
+    flag = pinned;
+    *flag = 0;
+    MUST(cuMemAlloc_v2(&words, WORDS * sizeof(unsigned)));
+    MUST(cuMemsetD32_v2(words, 0, WORDS));
+}
+
+static void fill_words(CUfunction kernel, CUdeviceptr to, int value, CUstream stream)
+{
+    int n = WORDS;
+    void *params[] = {&to, &n, &value};
+
+    MUST(cuLaunchKernel(kernel, WORDS / BLOCK, 1, 1, BLOCK, 1, 1, 0, stream, params, NULL));
+}
+
+/* A kernel that ends when this thread sets the flag. */
+static void launch_waiting(CUstream stream)
+{
+    CUdeviceptr at = (CUdeviceptr)(uintptr_t)flag;
+    void *params[] = {&at};
+
+    MUST(cuLaunchKernel(wait_for, 1, 1, 1, 1, 1, 1, 0, stream, params, NULL));
+}
+
+/* What follows in the stream waits until this thread sets the flag. */
+static void close_gate(CUstream stream)
+{
+    MUST(cuStreamWaitValue32_v2(stream, (CUdeviceptr)(uintptr_t)flag, 1, CU_STREAM_WAIT_VALUE_EQ));
+}
+
+static void open_gate(void)
+{
+    __atomic_store_n((unsigned *)(uintptr_t)flag, 1, __ATOMIC_RELEASE);
+}
+
+static bool all_words_are(CUdeviceptr from, unsigned value)
+{
+    static unsigned found[WORDS];
+
+    MUST(cuMemcpyDtoH_v2(found, from, sizeof found));
+    for (int i = 0; i < WORDS; i++)
+        if (found[i] != value)
+            return false;
+    return true;
+}
+
+static void own(void)
+{
+    CUcontext other;
+
+    MUST(cuCtxCreate_v2(&other, 0, 0));
+    MUST(cuCtxSynchronize());
+    MUST(cuCtxSetCurrent(context));
+    fill_words(fill, words, 2, CU_STREAM_PER_THREAD);
+    MUST(cuStreamSynchronize(CU_STREAM_PER_THREAD));
+    launch_waiting(CU_STREAM_PER_THREAD);
+    MUST(cuCtxDestroy_v2(other));
+    expect(cuStreamQuery(CU_STREAM_PER_THREAD) == CUDA_ERROR_NOT_READY, "the stream still has its kernel");
+    fill_words(fill, words, 3, CU_STREAM_PER_THREAD);
+    expect(cuStreamQuery(CU_STREAM_PER_THREAD) == CUDA_ERROR_NOT_READY, "... and what follows waits for it");
+    open_gate();
+    MUST(cuStreamSynchronize(CU_STREAM_PER_THREAD));
+    expect(all_words_are(words, 3), "all is done");
+}
+
+static void many(void)
+{
+    CUcontext others[12];
+
+    launch_waiting(CU_STREAM_PER_THREAD);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        MUST(cuCtxCreate_v2(&others[i], 0, 0));
+        expect(cuStreamQuery(CU_STREAM_PER_THREAD) == CUDA_SUCCESS, "a context's stream has nothing");
+    }
+    MUST(cuCtxSetCurrent(context));
+    expect(cuStreamQuery(CU_STREAM_PER_THREAD) == CUDA_ERROR_NOT_READY, "the first one has its kernel");
+    open_gate();
+    MUST(cuStreamSynchronize(CU_STREAM_PER_THREAD));
+}
+
+static void *leave_work(void *unused)
+{
+    MUST(cuCtxSetCurrent(context));
+    for (int i = 1; i <= 20; i++)
+        fill_words(fill, words, i, CU_STREAM_PER_THREAD);
+    return unused;
+}
+
+static void left(void)
+{
+    pthread_t thread;
+
+    for (int i = 0; i < 20; i++) {
+        MUST(cuMemsetD32_v2(words, 0, WORDS));
+        if (pthread_create(&thread, NULL, leave_work, NULL) != 0)
+            exit(2);
+        (void)pthread_join(thread, NULL);
+        MUST(cuCtxSynchronize());
+        expect(all_words_are(words, 20), "what the thread left is done");
+    }
+}
+
+static void reset(void)
+{
+    CUcontext primary;
+    CUmodule module;
+
+    MUST(cuDevicePrimaryCtxRetain(&primary, 0));
+    for (int i = 1; i <= 3; i++) {
+        MUST(cuCtxSetCurrent(primary));
+        MUST(cuModuleLoadData(&module, read_kernels()));
+        MUST(cuModuleGetFunction(&fill, module, "fill"));
+        MUST(cuMemAlloc_v2(&words, WORDS * sizeof(unsigned)));
+        fill_words(fill, words, i, CU_STREAM_PER_THREAD);
+        MUST(cuStreamSynchronize(CU_STREAM_PER_THREAD));
+        fill_words(fill, words, 2 * i, CU_STREAM_PER_THREAD);
+        expect(all_words_are(words, 2 * (unsigned)i), "kernels run");
+        MUST(cuDevicePrimaryCtxReset_v2(0));
+    }
+}
+
+static void managed(void)
+{
+    CUdeviceptr between, back;
+    CUstream stream;
+
+    MUST(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    MUST(cuMemAllocManaged(&between, WORDS * sizeof(unsigned), CU_MEM_ATTACH_GLOBAL));
+    MUST(cuMemAllocManaged(&back, WORDS * sizeof(unsigned), CU_MEM_ATTACH_GLOBAL));
+    memset((void *)(uintptr_t)between, 0, WORDS * sizeof(unsigned));
+    memset((void *)(uintptr_t)back, 0, WORDS * sizeof(unsigned));
+    close_gate(stream);
+    fill_words(fill, between, 5, stream);
+    MUST(cuMemcpyHtoDAsync_v2(words, (void *)(uintptr_t)between, WORDS * sizeof(unsigned), stream));
+    MUST(cuMemcpyDtoHAsync_v2((void *)(uintptr_t)back, words, WORDS * sizeof(unsigned), stream));
+    expect(cuStreamQuery(stream) == CUDA_ERROR_NOT_READY, "the copies wait");
+    open_gate();
+    MUST(cuStreamSynchronize(stream));
+    expect(all_words_are(words, 5), "a copy from managed memory has what a kernel wrote there before");
+    expect(((unsigned *)(uintptr_t)back)[WORDS - 1] == 5, "a copy to managed memory came behind it");
+}
+
+static void capture(void)
+{
+    CUstream stream;
+    CUgraphExec exec;
+    CUgraph graph;
+
+    MUST(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    close_gate(stream);
+    MUST(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    fill_words(fill, words, 6, stream);
+    MUST(cuStreamEndCapture(stream, &graph));
+    open_gate();
+    MUST(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    expect(all_words_are(words, 0), "what is captured does not run");
+    MUST(cuGraphLaunch(exec, stream));
+    MUST(cuStreamSynchronize(stream));
+    expect(all_words_are(words, 6), "the graph runs");
+}
+
+static void peer(void)
+{
+    CUdeviceptr from;
+    CUcontext other;
+    CUstream stream;
+
+    MUST(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    MUST(cuMemAlloc_v2(&from, WORDS * sizeof(unsigned)));
+    for (int i = 1; i <= 20; i++) {
+        for (int at = 0; at < 20; at++)
+            fill_words(fill, from, at < 19 ? 0 : i, stream);
+        if (i == 1)
+            MUST(cuCtxCreate_v2(&other, 0, 0));
+        MUST(cuCtxSetCurrent(other));
+        if (i % 2)
+            MUST(cuMemcpyPeer(words, other, from, context, WORDS * sizeof(unsigned)));
+        else
+            MUST(cuMemcpyPeer_ptds(words, other, from, context, WORDS * sizeof(unsigned)));
+        MUST(cuCtxSynchronize());
+        MUST(cuCtxSetCurrent(context));
+        expect(all_words_are(words, (unsigned)i), "the copy came behind the kernels of the other context");
+    }
+}
+
+/* One of three launches fails (BATON_CUDA_CPU_FAIL). */
+static void query(void)
+{
+    int n = WORDS, value = 1;
+    void *params[] = {&words, &n, &value};
+    CUresult code = CUDA_SUCCESS;
+    CUevent event;
+
+    MUST(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    for (int i = 0; i < 3 && code == CUDA_SUCCESS; i++) {
+        code = cuLaunchKernel(fill, WORDS / BLOCK, 1, 1, BLOCK, 1, 1, 0, NULL, params, NULL);
+        if (code != CUDA_SUCCESS)
+            break;
+        MUST(cuEventRecord(event, NULL));
+        do {
+            code = i == 1 ? cuEventQuery(event) : cuStreamQuery(NULL);
+        } while (code == CUDA_ERROR_NOT_READY);
+    }
+    expect(code == 701, "the failure is told");
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } cases[] = {{"own", own},   {"many", many},   {"left", left},       {"managed", managed},
+                 {"peer", peer}, {"reset", reset}, {"capture", capture}, {"query", query}};
+
+    if (argc != 3)
+        return 2;
+    kernels = argv[2];
+    MUST(cuInit(0));
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        if (strcmp(cases[i].name, argv[1]) != 0)
+            continue;
+        open_context();
+        cases[i].run();
+        printf("%s\n", n_wrong ? "wrong" : "right");
+        return n_wrong > 0;
+    }
+    return 2;
+}
