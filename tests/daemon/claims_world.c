@@ -78,12 +78,20 @@ static size_t strangers(void *user, pid_t pid)
 
 static int order(void *user, pid_t pid, const struct core_set *cores, unsigned level)
 {
+    bool *ordered = &claims_world.ordered[pid - CLIENT];
+    int fresh = !*ordered;
+
     (void)user;
-    (void)pid;
+    ck_assert(pid >= CLIENT && pid < CLIENT + 4);
     ck_assert(!level || core_set_count(cores) > 0);
-    if (claims_world.adopts)
+    if (claims_world.order_answer)
+        return claims_world.order_answer;
+    *ordered = level > 0;
+    if (claims_world.adopts) {
+        fresh += (int)claims_world.strangers;
         claims_world.strangers = 0;
-    return claims_world.order_answer;
+    }
+    return level ? fresh : 0;
 }
 
 static void boost(void *user, pid_t pid, const pid_t *threads, size_t n, unsigned priority)
@@ -187,6 +195,7 @@ struct server *claims_start(const struct config *config)
     claims_world.logged[0] = 0;
     claims_world.joined = 0;
     claims_world.order_answer = 0;
+    memset(claims_world.ordered, 0, sizeof claims_world.ordered);
     claims_world.strangers = 0;
     claims_world.adopts = false;
     ck_assert_int_eq(server_new(config, &host, &begin, &server), 0);

@@ -18,7 +18,8 @@ struct claims_world {
     struct core_set of_program; /* what its programs may run on */
     int ranks[4];               /* real-time priorities of clients, in the order in which they join */
     unsigned joined;
-    int order_answer; /* of an attempt to pin and order threads */
+    int order_answer; /* of an attempt to pin and order threads, if it fails */
+    bool ordered[4];  /* which clients have been ordered, in the order in which they join */
     size_t strangers; /* threads that are not ordered */
     bool adopts;      /* an attempt to order threads orders these, too */
     baton_nsec now_at;

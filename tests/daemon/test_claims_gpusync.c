@@ -68,6 +68,27 @@ static struct server *gpusync_start(const struct config *config, const struct pl
     return server;
 }
 
+static void names_a_thread(struct server *server, unsigned peer, uint32_t tid)
+{
+    claims_say(server, peer, &(struct frame){.type = FRAME_THREAD, .thread = {.tid = tid}});
+}
+
+static void has_a_job(struct server *server, unsigned peer)
+{
+    claims_job_begins(server, peer, claims_world.now_at);
+    claims_job_ends(server, peer);
+}
+
+/* A program of the plan whose threads are ordered, and that has had a job. */
+static unsigned join_ordered(struct server *server, const char *name)
+{
+    unsigned peer = claims_join(server, name, HELLO_TASK, PERIOD);
+
+    names_a_thread(server, peer, 1);
+    has_a_job(server, peer);
+    return peer;
+}
+
 START_TEST(a_bound_of_gpusync_is_claimed_when_all_that_it_rests_on_runs)
 {
     struct config config = gpusync_config();
@@ -172,9 +193,8 @@ START_TEST(a_thread_that_is_not_ordered_ends_the_claim_until_it_is)
     struct plan plan = gpusync_plan();
     char *text;
     struct server *server = gpusync_start(&config, &plan, &text);
-    unsigned eye = claims_join(server, "eye", HELLO_TASK, PERIOD);
+    unsigned eye = join_ordered(server, "eye");
 
-    claims_say(server, eye, &(struct frame){.type = FRAME_THREAD, .thread = {.tid = 1}});
     claims_job_begins(server, eye, claims_world.now_at);
     ck_assert_int_eq(claims_rule(server), RULE_MET);
     claims_world.strangers = 1;
@@ -183,8 +203,7 @@ START_TEST(a_thread_that_is_not_ordered_ends_the_claim_until_it_is)
     ck_assert_int_eq(claims_rule(server), RULE_IDLE);
     claims_job_ends(server, eye);
     ck_assert_int_eq(claims_rule(server), RULE_IDLE); /* its next job is due, and may have been released */
-    claims_job_begins(server, eye, claims_world.now_at);
-    claims_job_ends(server, eye);
+    has_a_job(server, eye);
     ck_assert_int_eq(claims_rule(server), RULE_MET);
     free(text);
     server_free(server);
@@ -198,17 +217,15 @@ START_TEST(a_thread_that_is_ordered_when_it_is_found_ends_the_claim_until_an_idl
     struct plan plan = gpusync_plan();
     char *text;
     struct server *server = gpusync_start(&config, &plan, &text);
-    unsigned eye = claims_join(server, "eye", HELLO_TASK, PERIOD);
+    unsigned eye = join_ordered(server, "eye");
 
-    claims_say(server, eye, &(struct frame){.type = FRAME_THREAD, .thread = {.tid = 1}});
     claims_job_begins(server, eye, claims_world.now_at);
     ck_assert_int_eq(claims_rule(server), RULE_MET);
     claims_world.adopts = true;
     claims_world.strangers = 1;
     ck_assert_int_eq(claims_rule(server), RULE_IDLE); /* the thread has delayed a job that is pending */
     claims_job_ends(server, eye);
-    claims_job_begins(server, eye, claims_world.now_at);
-    claims_job_ends(server, eye);
+    has_a_job(server, eye);
     ck_assert_int_eq(claims_rule(server), RULE_MET);
     free(text);
     server_free(server);
@@ -222,9 +239,8 @@ START_TEST(a_thread_that_is_not_ordered_at_an_idle_instant_keeps_the_claim_away)
     struct plan plan = gpusync_plan();
     char *text;
     struct server *server = gpusync_start(&config, &plan, &text);
-    unsigned eye = claims_join(server, "eye", HELLO_TASK, PERIOD);
+    unsigned eye = join_ordered(server, "eye");
 
-    claims_say(server, eye, &(struct frame){.type = FRAME_THREAD, .thread = {.tid = 1}});
     claims_job_begins(server, eye, claims_world.now_at);
     (void)server_lost(server, claims_join(server, "hog", 0, 0), claims_world.now_at);
     ck_assert_int_eq(claims_rule(server), RULE_IDLE);
@@ -236,9 +252,100 @@ START_TEST(a_thread_that_is_not_ordered_at_an_idle_instant_keeps_the_claim_away)
     ck_assert_uint_eq(claims_world.strangers, 0);
     claims_world.now_at += PERIOD;
     ck_assert_int_eq(claims_rule(server), RULE_IDLE);
-    claims_job_begins(server, eye, claims_world.now_at);
-    claims_job_ends(server, eye);
+    has_a_job(server, eye);
     ck_assert_int_eq(claims_rule(server), RULE_MET);
+    free(text);
+    server_free(server);
+}
+END_TEST
+
+/* A job of ear goes before that of eye: this finds the thread, before any look does. */
+START_TEST(a_thread_that_a_change_of_the_order_finds_ends_the_claim)
+{
+    struct config config = gpusync_config();
+    struct plan plan = gpusync_plan();
+    char *text;
+    struct server *server;
+    unsigned eye, ear;
+
+    gpusync_tasks[1].cpu_cluster = 0;
+    server = gpusync_start(&config, &plan, &text);
+    eye = join_ordered(server, "eye");
+    ear = join_ordered(server, "ear");
+    has_a_job(server, eye);
+    has_a_job(server, ear);
+    ck_assert_int_eq(claims_rule(server), RULE_MET);
+    claims_job_begins(server, eye, claims_world.now_at);
+    claims_world.adopts = true;
+    claims_world.strangers = 1;
+    claims_job_begins(server, ear, claims_world.now_at);
+    claims_say(server, ear,
+               &(struct frame){.type = FRAME_JOB,
+                               .job = {.what = JOB_SAID, .deadline_at = (uint64_t)claims_world.now_at}});
+    ck_assert_uint_eq(claims_world.strangers, 0);
+    for (uint32_t i = 0; i < 2; i++)
+        ck_assert_uint_eq(claims_ask(server, QUERY_TASK, i).about_task.rule, RULE_IDLE);
+    claims_job_ends(server, eye);
+    claims_job_ends(server, ear);
+    has_a_job(server, eye);
+    has_a_job(server, ear);
+    ck_assert_int_eq(claims_rule(server), RULE_MET);
+    free(text);
+    server_free(server);
+}
+END_TEST
+
+/* Until its first job a program has its own policy with Linux: it noticed its release late. */
+START_TEST(a_program_that_is_ordered_with_its_first_job_ends_the_claim)
+{
+    struct config config = gpusync_config();
+    struct plan plan = gpusync_plan();
+    char *text;
+    struct server *server;
+    unsigned eye, ear;
+
+    gpusync_tasks[1].cpu_cluster = 0;
+    server = gpusync_start(&config, &plan, &text);
+    eye = join_ordered(server, "eye");
+    has_a_job(server, eye);
+    ear = claims_join(server, "ear", HELLO_TASK, PERIOD);
+    names_a_thread(server, ear, 2);
+    ck_assert_int_eq(claims_rule(server), RULE_MET);
+    claims_job_begins(server, ear, claims_world.now_at);
+    ck_assert_int_eq(claims_rule(server), RULE_IDLE);
+    claims_job_ends(server, ear);
+    has_a_job(server, eye);
+    has_a_job(server, ear);
+    ck_assert_int_eq(claims_rule(server), RULE_MET);
+    free(text);
+    server_free(server);
+}
+END_TEST
+
+/* Neither a look nor a change of the order came between the start of the thread and the report. */
+START_TEST(a_late_job_with_a_thread_that_is_not_ordered_was_not_claimed)
+{
+    struct config config = gpusync_config();
+    struct plan plan = gpusync_plan();
+    char *text;
+    struct server *server = gpusync_start(&config, &plan, &text);
+    unsigned eye = join_ordered(server, "eye");
+    struct frame late = {.type = FRAME_LATE, .late = {.flags = LATE_EXCEEDED}};
+    struct frame about;
+
+    has_a_job(server, eye);
+    ck_assert_int_eq(claims_rule(server), RULE_MET);
+    claims_job_begins(server, eye, claims_world.now_at);
+    late.late.limit = (uint64_t)gpusync_tasks[0].bound;
+    late.late.release_at = (uint64_t)claims_world.now_at;
+    late.late.end_at = late.late.release_at + late.late.limit + 1;
+    claims_say(server, eye, &late);
+    claims_world.adopts = true;
+    claims_world.strangers = 1;
+    claims_say(server, eye, &late);
+    about = claims_ask(server, QUERY_TASK, 0);
+    ck_assert_uint_eq(about.about_task.exceeded, 2);
+    ck_assert_uint_eq(about.about_task.unclaimed, 1); /* the second one */
     free(text);
     server_free(server);
 }
@@ -291,16 +398,16 @@ START_TEST(programs_of_gpusync_must_be_where_the_model_has_them)
 
     claims_world.order_answer = -1;
     eye = claims_join(server, "eye", HELLO_TASK, PERIOD);
+    ck_assert_int_eq(claims_rule(server), RULE_MET); /* it does nothing yet */
     claims_job_begins(server, eye, claims_world.now_at);
-    ck_assert_int_eq(claims_rule(server), RULE_MET); /* it has named no thread yet */
-    claims_say(server, eye, &(struct frame){.type = FRAME_THREAD, .thread = {.tid = 4711}});
+    ck_assert_int_eq(claims_rule(server), RULE_ORDER); /* it has named no thread */
+    names_a_thread(server, eye, 4711);
     ck_assert_int_eq(claims_rule(server), RULE_ORDER);
     claims_world.order_answer = 0;
-    claims_say(server, eye, &(struct frame){.type = FRAME_THREAD, .thread = {.tid = 4712}});
+    names_a_thread(server, eye, 4712);
     ck_assert_int_eq(claims_rule(server), RULE_IDLE);
     claims_job_ends(server, eye);
-    claims_job_begins(server, eye, claims_world.now_at);
-    claims_job_ends(server, eye);
+    has_a_job(server, eye);
     ck_assert_int_eq(claims_rule(server), RULE_MET);
     claims_world.of_program = claims_cores("0-3");
     ck_assert_int_eq(claims_rule(server), RULE_AFFINITY);
@@ -327,8 +434,8 @@ START_TEST(every_task_of_gpusync_must_be_idle_before_a_claim_returns)
 
     gpusync_tasks[1].cpu_cluster = 0; /* both may run on the cores that the machine shows */
     server = gpusync_start(&config, &plan, &text);
-    peers[0] = claims_join(server, "eye", HELLO_TASK, PERIOD);
-    peers[1] = claims_join(server, "ear", HELLO_TASK, PERIOD);
+    peers[0] = join_ordered(server, "eye");
+    peers[1] = join_ordered(server, "ear");
     for (unsigned late = 0; late < 2; late++) {
         outsider = claims_join(server, "hog", 0, 0);
         claims_job_begins(server, peers[late], claims_world.now_at);
@@ -364,4 +471,7 @@ HARNESS_MAIN("claims gpusync", 30, every_task_of_gpusync_must_be_idle_before_a_c
              a_thread_that_is_not_ordered_ends_the_claim_until_it_is,
              a_thread_that_is_ordered_when_it_is_found_ends_the_claim_until_an_idle_instant,
              a_thread_that_is_not_ordered_at_an_idle_instant_keeps_the_claim_away,
+             a_thread_that_a_change_of_the_order_finds_ends_the_claim,
+             a_program_that_is_ordered_with_its_first_job_ends_the_claim,
+             a_late_job_with_a_thread_that_is_not_ordered_was_not_claimed,
              programs_of_gpusync_must_be_where_the_model_has_them)
