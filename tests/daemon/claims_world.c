@@ -44,6 +44,8 @@ static void report(void *user, const struct server_report *what)
     if (what->kind == REPORT_DIFFERS)
         (void)snprintf(claims_world.logged + n, sizeof claims_world.logged - n, "%s\n",
                        what->difference->field);
+    else if (what->kind == REPORT_EARLY)
+        (void)snprintf(claims_world.logged + n, sizeof claims_world.logged - n, "early\n");
     else if (what->kind == REPORT_AGREES)
         (void)snprintf(claims_world.logged + n, sizeof claims_world.logged - n, "agrees\n");
 }

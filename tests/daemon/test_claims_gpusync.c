@@ -79,13 +79,14 @@ static void has_a_job(struct server *server, unsigned peer)
     claims_job_ends(server, peer);
 }
 
-/* A program of the plan whose threads are ordered, and that has had a job. */
+/* A program of the plan whose threads are ordered, and whose first job was released a period ago. */
 static unsigned join_ordered(struct server *server, const char *name)
 {
     unsigned peer = claims_join(server, name, HELLO_TASK, PERIOD);
 
     names_a_thread(server, peer, 1);
     has_a_job(server, peer);
+    claims_world.now_at += PERIOD;
     return peer;
 }
 
@@ -351,6 +352,34 @@ START_TEST(a_late_job_with_a_thread_that_is_not_ordered_was_not_claimed)
 }
 END_TEST
 
+/* The declared period is the plan's, and the jobs come faster: no bound counts that many. */
+START_TEST(a_job_that_comes_before_its_period_ends_the_claim)
+{
+    struct config config = gpusync_config();
+    struct plan plan = gpusync_plan();
+    char *text;
+    struct server *server = gpusync_start(&config, &plan, &text);
+    unsigned eye = join_ordered(server, "eye");
+    baton_nsec release_at;
+
+    release_at = claims_world.now_at;
+    has_a_job(server, eye);
+    claims_world.now_at = release_at + PERIOD;
+    claims_job_begins(server, eye, claims_world.now_at);
+    ck_assert_int_eq(claims_rule(server), RULE_MET); /* a period after the last */
+    claims_job_ends(server, eye);
+    release_at = claims_world.now_at;
+    claims_job_begins(server, eye, release_at);
+    claims_job_ends(server, eye);
+    claims_world.now_at = release_at + PERIOD - 1;
+    claims_job_begins(server, eye, claims_world.now_at);
+    ck_assert_int_eq(claims_rule(server), RULE_IDLE);
+    ck_assert_ptr_nonnull(strstr(claims_world.logged, "early\n"));
+    free(text);
+    server_free(server);
+}
+END_TEST
+
 START_TEST(tasks_of_gpusync_need_points_and_clusters_that_are_there)
 {
     struct config config = gpusync_config();
@@ -474,4 +503,5 @@ HARNESS_MAIN("claims gpusync", 30, every_task_of_gpusync_must_be_idle_before_a_c
              a_thread_that_a_change_of_the_order_finds_ends_the_claim,
              a_program_that_is_ordered_with_its_first_job_ends_the_claim,
              a_late_job_with_a_thread_that_is_not_ordered_was_not_claimed,
+             a_job_that_comes_before_its_period_ends_the_claim,
              programs_of_gpusync_must_be_where_the_model_has_them)
