@@ -50,7 +50,7 @@ enum report_kind {
      * that is longer than planned; 0: a job made more requests
      */
     REPORT_REQUESTS,
-    /* peer, name, response: time since the release of its last job, limit: its period in the plan */
+    /* peer, name, response: time since the release of its last job, limit: its planned period */
     REPORT_EARLY,
     /*
      * peer, name, detail: LATE_*, response, limit, count: since the last report about this client

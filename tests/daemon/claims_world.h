@@ -58,4 +58,18 @@ bool claims_differs(struct server *server, const char *field, const char *task, 
 /* ... and the bound is not claimed, and the log has the field. */
 void claims_expect_unclaimed(struct server *server, const char *field, const char *task);
 
+/*
+ * A plan of gpusync that fits: four GPUs in two clusters, four cores in two clusters, tokens by
+ * R2DGLP. eye is in the first clusters and ear in the second. The text is freed by the caller.
+ */
+extern struct plan_task claims_gpusync_tasks[2];
+struct plan claims_gpusync_plan(void);
+struct config claims_gpusync_config(void);
+struct server *claims_gpusync_start(const struct config *config, const struct plan *plan, char **ret_text);
+
+void claims_names_thread(struct server *server, unsigned peer, uint32_t tid);
+void claims_has_a_job(struct server *server, unsigned peer);
+/* A program of the plan with ordered threads, whose first job was released a period ago. */
+unsigned claims_join_ordered(struct server *server, const char *name);
+
 #endif
