@@ -42,13 +42,23 @@ void budgets_job_begins(struct server *server, struct peer *peer, baton_nsec dea
                                             .release_at = peer->release_at});
 }
 
+/* Programs of a plan with tokens report their jobs. What comes before the first is start-up. */
+static bool is_start_up(const struct server *server, const struct peer *peer)
+{
+    return holds_tokens(server) && (peer->inferred || !peer->reported);
+}
+
 void budgets_overrun(struct server *server, struct peer *peer)
 {
+    enum overrun_mode mode = server->config.overrun;
+
     peer->overruns++;
     peer_report(server, peer, REPORT_OVERRUN, (uint64_t)peer->budget);
-    if (server->config.overrun == OVERRUN_THROTTLE && holds_tokens(server) && peer->hello.period)
+    if (mode == OVERRUN_END && is_start_up(server, peer))
+        mode = OVERRUN_THROTTLE;
+    if (mode == OVERRUN_THROTTLE && holds_tokens(server) && peer->hello.period)
         lanes_throttle(server, peer);
-    else if (server->config.overrun == OVERRUN_END && server->host.end)
+    else if (mode == OVERRUN_END && server->host.end)
         server->host.end(server->host.user, peer->slot);
 }
 

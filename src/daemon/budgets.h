@@ -7,7 +7,9 @@
  *   demote    the core ranks the job below all others until it ends
  *   throttle  the job gives its engines back at its next border, and goes on with a new budget at
  *             its release plus a whole number of periods; under tokens its token goes back, too
- *   end       the host ends the process; its GPU work drains as after any death (X1)
+ *   end       the host ends the process; its GPU work drains as after any death (X1). Under tokens
+ *             a job that the program did not report is throttled instead: start-up, such as an
+ *             upload of weights, is no job of the plan
  *
  * Without tokens a budget begins where the client says that a job begins.
  */

@@ -89,12 +89,25 @@ static size_t sort_cluster(const struct server *server, unsigned cluster,
     return n;
 }
 
+/*
+ * Gives all threads of the program its level. A thread that had none has run below all others and
+ * may have delayed its job: the claims are lost. False: the host could not move every thread.
+ */
+static bool move(struct server *server, const struct peer *peer, const struct core_set *cores)
+{
+    int result = server->host.order(server->host.user, peer->who.pid, cores, peer->level);
+
+    if (result != 0)
+        regain_lose(server);
+    return result >= 0;
+}
+
 static void set_level(struct server *server, struct peer *peer, unsigned level, const struct core_set *cores)
 {
     if (peer->level == level)
         return;
     peer->level = level;
-    peer->disordered = server->host.order(server->host.user, peer->who.pid, cores, level) < 0;
+    peer->disordered = !move(server, peer, cores);
 }
 
 static void order_cluster(struct server *server, unsigned cluster)
@@ -161,7 +174,7 @@ bool cpus_look(struct server *server)
         if (!peer->stranger)
             continue;
         found = true;
-        peer->disordered |= server->host.order(server->host.user, peer->who.pid, &cores, peer->level) < 0;
+        peer->disordered |= !move(server, peer, &cores);
         peer->stranger = has_strangers(server, peer);
     }
     if (found)

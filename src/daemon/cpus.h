@@ -12,6 +12,11 @@
  *
  * If the host cannot move a program, or a cluster has more programs than levels, `disordered` is
  * set and no bound is claimed.
+ *
+ * A thread has its own policy until batond orders it for the first time: with the first order of
+ * its program, with a change of the program's level, or with a look for new threads. Until then it
+ * runs below all ordered threads and may delay its job. So whichever way finds the thread, the
+ * claims are lost until an idle instant (daemon/regain.h).
  */
 #ifndef DAEMON_CPUS_H
 #define DAEMON_CPUS_H
@@ -33,10 +38,7 @@ void cpus_update(struct server *server); /* does nothing unless ranks have chang
 
 /* A thread was named, or the plan moved the program. */
 void cpus_renew(struct server *server, struct peer *peer);
-/*
- * Threads that have started meanwhile are ordered, too. They have run below all others and delayed
- * their job, so claims are lost (daemon/regain.h). True: there was such a thread.
- */
+/* Looks for threads that have started meanwhile, and orders them. True: there was one. */
 bool cpus_look(struct server *server);
 /* The program leaves the plan or the daemon: its threads get back their earlier policy. */
 void cpus_restore(struct server *server, struct peer *peer);

@@ -2,6 +2,7 @@
 
 #include "daemon/budgets.h"
 #include "daemon/holds.h"
+#include "daemon/releases.h"
 #include "daemon/token_turns.h"
 
 /* ---- joining ---- */
@@ -114,6 +115,7 @@ baton_nsec lanes_next_rank_at(const struct server *server, const struct peer *pe
 static void release(struct server *server, struct peer *peer, baton_nsec deadline_at)
 {
     const struct plan_task *task = budgets_task(server, peer);
+    baton_nsec last_at = peer->release_at;
 
     lanes_join(server, peer, SCHED_NO_GPU);
     join_again(server, peer);
@@ -124,6 +126,7 @@ static void release(struct server *server, struct peer *peer, baton_nsec deadlin
     peer->deadline_at = deadline_at;
     peer->release_at = budgets_release_at(server, peer, deadline_at);
     peer->budget = task ? task->budget : 0;
+    releases_check(server, peer, task, last_at);
     requests_begin(peer, task);
     holds_push(server, (struct sched_event){.kind = SCHED_JOB_RELEASE,
                                             .client = peer->slot,

@@ -84,6 +84,7 @@ static void exceeded(struct server *server, struct peer *peer, const struct fram
     enum model_rule rule = RULE_NO_BOUND;
 
     if (peer->task) {
+        (void)cpus_look(server); /* a thread that is not ordered may have delayed the job */
         rule = rule_of_job(server, peer->task, frame);
         peer->task->exceeded++;
         peer->task->unclaimed += rule != RULE_MET;
@@ -280,6 +281,14 @@ static size_t ranked_clients(const struct server *server, struct ranked_peer ret
     return n;
 }
 
+/* Does some thread of a program that has jobs not have the level that the order gives it? */
+static bool is_disordered(const struct peer *peer)
+{
+    bool unordered = peer->state == PEER_CLIENT && peer->admitted && peer->joined && !peer->level;
+
+    return unordered || peer->disordered || peer->stranger;
+}
+
 /*
  * Linux schedules the CPUs: with more programs than cores, a more urgent program needs a higher
  * real-time priority (R3).
@@ -292,8 +301,7 @@ static enum model_rule order_rule(const struct server *server, bool all, uint32_
     size_t n;
 
     for (unsigned i = 0; cpus_ordered(server) && i < server->config.clients; i++) {
-        if (server->peers[i] && server->peers[i]->page &&
-            (server->peers[i]->disordered || server->peers[i]->stranger)) {
+        if (server->peers[i] && server->peers[i]->page && is_disordered(server->peers[i])) {
             *ret_who = server->peers[i]->client;
             return RULE_ORDER;
         }

@@ -119,6 +119,7 @@ struct peer {
     struct plan_requests counted;
     struct request_tally tally;
     uint64_t excesses; /* requests beyond what the plan counts */
+    uint64_t early;    /* jobs that ended a claim (daemon/releases.h) */
     bool uses_gpu;     /* as joined */
     bool gpu_over;     /* the job reported that it needs no more GPU */
     /* the next job has begun before this one ended in the core */

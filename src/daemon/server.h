@@ -50,6 +50,8 @@ enum report_kind {
      * that is longer than planned; 0: a job made more requests
      */
     REPORT_REQUESTS,
+    /* peer, name, response: time since the release of its last job, limit: its planned period */
+    REPORT_EARLY,
     /*
      * peer, name, detail: LATE_*, response, limit, count: since the last report about this client
      */
@@ -109,8 +111,8 @@ struct server_host {
     int (*cores_of)(void *user, pid_t pid, struct core_set *ret_cores);
     /*
      * Pins all threads of a process to these cores, under SCHED_FIFO at this level of the band;
-     * level 1 is the lowest priority. Level 0: restores them. 0, or -errno if one of them failed.
-     * NULL: programs are not ordered on the CPUs.
+     * level 1 is the lowest priority. Level 0: restores them. 0; > 0: so many of them had not been
+     * ordered before; -errno: one of them failed. NULL: programs are not ordered on the CPUs.
      */
     int (*order)(void *user, pid_t pid, const struct core_set *cores, unsigned level);
     /* How many threads of the process have started since, and are not ordered. NULL: none ever. */

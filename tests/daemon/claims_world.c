@@ -44,6 +44,8 @@ static void report(void *user, const struct server_report *what)
     if (what->kind == REPORT_DIFFERS)
         (void)snprintf(claims_world.logged + n, sizeof claims_world.logged - n, "%s\n",
                        what->difference->field);
+    else if (what->kind == REPORT_EARLY)
+        (void)snprintf(claims_world.logged + n, sizeof claims_world.logged - n, "early\n");
     else if (what->kind == REPORT_AGREES)
         (void)snprintf(claims_world.logged + n, sizeof claims_world.logged - n, "agrees\n");
 }
@@ -78,12 +80,20 @@ static size_t strangers(void *user, pid_t pid)
 
 static int order(void *user, pid_t pid, const struct core_set *cores, unsigned level)
 {
+    bool *ordered = &claims_world.ordered[pid - CLIENT];
+    int fresh = !*ordered;
+
     (void)user;
-    (void)pid;
+    ck_assert(pid >= CLIENT && pid < CLIENT + 4);
     ck_assert(!level || core_set_count(cores) > 0);
-    if (claims_world.adopts)
+    if (claims_world.order_answer)
+        return claims_world.order_answer;
+    *ordered = level > 0;
+    if (claims_world.adopts) {
+        fresh += (int)claims_world.strangers;
         claims_world.strangers = 0;
-    return claims_world.order_answer;
+    }
+    return level ? fresh : 0;
 }
 
 static void boost(void *user, pid_t pid, const pid_t *threads, size_t n, unsigned priority)
@@ -187,6 +197,7 @@ struct server *claims_start(const struct config *config)
     claims_world.logged[0] = 0;
     claims_world.joined = 0;
     claims_world.order_answer = 0;
+    memset(claims_world.ordered, 0, sizeof claims_world.ordered);
     claims_world.strangers = 0;
     claims_world.adopts = false;
     ck_assert_int_eq(server_new(config, &host, &begin, &server), 0);
@@ -291,4 +302,85 @@ void claims_expect_unclaimed(struct server *server, const char *field, const cha
     ck_assert_msg(claims_differs(server, field, task, &frame), "%s is not named", field);
     (void)snprintf(line, sizeof line, "%s\n", field);
     ck_assert_msg(strstr(claims_world.logged, line), "%s is not in the log", field);
+}
+
+/* ---- gpusync ---- */
+
+struct plan_task claims_gpusync_tasks[2];
+
+struct plan claims_gpusync_plan(void)
+{
+    struct plan plan = claims_good_plan();
+
+    plan.analysis = plan.profile = "gpusync";
+    for (unsigned i = 0; i < 2; i++) {
+        claims_gpusync_tasks[i] = claims_tasks[i];
+        claims_gpusync_tasks[i].gpu_cluster = claims_gpusync_tasks[i].cpu_cluster = i;
+        claims_gpusync_tasks[i].has_point = true;
+        claims_gpusync_tasks[i].point = PERIOD / 2;
+        claims_gpusync_tasks[i].budget = PERIOD / 4;
+        claims_gpusync_tasks[i].requests.said = true;
+        plan_requests_add(&claims_gpusync_tasks[i].requests, REQUEST_EXECUTION, NSEC_PER_MS, 2);
+    }
+    plan.tasks = claims_gpusync_tasks;
+    plan_basis_set(&plan.basis, BASIS_POLICY, "fair-lateness");
+    plan_basis_set(&plan.basis, BASIS_LOCK, "r2dglp");
+    plan_basis_set(&plan.basis, BASIS_DONATION, "cpus");
+    plan_basis_set(&plan.basis, BASIS_TOKENS, "2");
+    plan_basis_set(&plan.basis, BASIS_CPUS, "4");
+    plan_basis_set(&plan.basis, BASIS_CPU_CLUSTER, "2");
+    plan_basis_set(&plan.basis, BASIS_GPUS, "4");
+    plan_basis_set(&plan.basis, BASIS_GPU_CLUSTER, "2");
+    plan_basis_set(&plan.basis, BASIS_MIGRATION, "system");
+    return plan;
+}
+
+struct config claims_gpusync_config(void)
+{
+    struct config config = claims_plain_config();
+
+    config.profile = PROFILE_GPUSYNC;
+    config.policy = POLICY_FAIR_LATENESS;
+    config.gpu_cluster = 2;
+    config.cpu_cluster = 2;
+    config.migration = MIGRATION_SYSTEM;
+    config.partitioned = true;
+    config.device_cores = claims_cores("4");
+    config.program_cores = claims_cores("0-3");
+    claims_world.cores = (struct machine){claims_cores("0-4"), claims_cores("0-3"), claims_cores("4")};
+    claims_world.of_program = claims_cores("0-1");
+    return config;
+}
+
+struct server *claims_gpusync_start(const struct config *config, const struct plan *plan, char **ret_text)
+{
+    static const char *const gpus[] = {GPU, "pci:0000:02:00.0", "pci:0000:03:00.0", "pci:0000:04:00.0"};
+    struct server *server = claims_start(config);
+
+    *ret_text = claims_text(plan);
+    for (unsigned i = 0; i < 4; i++)
+        ck_assert_int_eq(server_add_device(server, gpus[i], "a GPU"), 0);
+    claims_give(server, *ret_text);
+    return server;
+}
+
+void claims_names_thread(struct server *server, unsigned peer, uint32_t tid)
+{
+    claims_say(server, peer, &(struct frame){.type = FRAME_THREAD, .thread = {.tid = tid}});
+}
+
+void claims_has_a_job(struct server *server, unsigned peer)
+{
+    claims_job_begins(server, peer, claims_world.now_at);
+    claims_job_ends(server, peer);
+}
+
+unsigned claims_join_ordered(struct server *server, const char *name)
+{
+    unsigned peer = claims_join(server, name, HELLO_TASK, PERIOD);
+
+    claims_names_thread(server, peer, 1);
+    claims_has_a_job(server, peer);
+    claims_world.now_at += PERIOD;
+    return peer;
 }

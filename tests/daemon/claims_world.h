@@ -18,7 +18,8 @@ struct claims_world {
     struct core_set of_program; /* what its programs may run on */
     int ranks[4];               /* real-time priorities of clients, in the order in which they join */
     unsigned joined;
-    int order_answer; /* of an attempt to pin and order threads */
+    int order_answer; /* of an attempt to pin and order threads, if it fails */
+    bool ordered[4];  /* which clients have been ordered, in the order in which they join */
     size_t strangers; /* threads that are not ordered */
     bool adopts;      /* an attempt to order threads orders these, too */
     baton_nsec now_at;
@@ -56,5 +57,19 @@ enum model_rule claims_rule(struct server *server); /* of the task eye */
 bool claims_differs(struct server *server, const char *field, const char *task, struct frame *ret_frame);
 /* ... and the bound is not claimed, and the log has the field. */
 void claims_expect_unclaimed(struct server *server, const char *field, const char *task);
+
+/*
+ * A plan of gpusync that fits: four GPUs in two clusters, four cores in two clusters, tokens by
+ * R2DGLP. eye is in the first clusters and ear in the second. The text is freed by the caller.
+ */
+extern struct plan_task claims_gpusync_tasks[2];
+struct plan claims_gpusync_plan(void);
+struct config claims_gpusync_config(void);
+struct server *claims_gpusync_start(const struct config *config, const struct plan *plan, char **ret_text);
+
+void claims_names_thread(struct server *server, unsigned peer, uint32_t tid);
+void claims_has_a_job(struct server *server, unsigned peer);
+/* A program of the plan with ordered threads, whose first job was released a period ago. */
+unsigned claims_join_ordered(struct server *server, const char *name);
 
 #endif

@@ -430,6 +430,29 @@ START_TEST(an_ended_job_gives_its_gpu_back_when_it_has_drained)
 }
 END_TEST
 
+/* Its first commands upload more than a job of the plan may. */
+START_TEST(a_program_is_not_ended_for_its_start_up)
+{
+    for (unsigned inferred = 0; inferred < 2; inferred++) {
+        scene_start(1, 1, OVERRUN_END);
+        plan_budget();
+        scene_connect_client(0, "greedy", 20);
+        if (inferred)
+            scene_job(0, JOB_INFERRED, NOW + 20 * NSEC_PER_MS);
+        scene_ask(0, EXECUTION(0));
+        scene_wait_until(NOW + 6 * NSEC_PER_MS);
+        ck_assert_uint_eq(scene.overruns, 1);
+        ck_assert_int_eq(scene.ended, -1);
+        ck_assert(scene_is_asked_to_yield(0, EXECUTION(0)));
+        scene_give(0, EXECUTION(0), true);
+        ck_assert(!scene_has(0, EXECUTION(0)));
+        scene_wait_until(NOW + 20 * NSEC_PER_MS);
+        ck_assert(scene_has(0, EXECUTION(0)));
+        server_free(scene.server);
+    }
+}
+END_TEST
+
 HARNESS_MAIN("lanes", 30, a_job_is_told_its_gpu_with_its_token, a_job_without_a_token_waits_for_the_answer,
              tokens_and_the_waits_for_them_are_recorded, a_waiting_client_that_dies_is_forgotten,
              every_engine_that_a_program_waits_for_is_granted, engines_of_a_program_take_turns_at_borders,
@@ -440,4 +463,4 @@ HARNESS_MAIN("lanes", 30, a_job_is_told_its_gpu_with_its_token, a_job_without_a_
              a_copy_engine_of_another_gpu_is_for_migrations_between_gpus,
              a_program_of_the_plan_that_keeps_its_gpu_is_claimed_only_alone_in_a_cluster,
              a_job_past_its_budget_is_demoted, a_throttled_job_goes_on_with_its_next_period,
-             an_ended_job_gives_its_gpu_back_when_it_has_drained)
+             an_ended_job_gives_its_gpu_back_when_it_has_drained, a_program_is_not_ended_for_its_start_up)

@@ -184,7 +184,7 @@ size_t pins_strangers(const struct pins *pins, pid_t pid)
 
 int pins_order(struct pins *pins, pid_t pid, const struct core_set *cores, unsigned level)
 {
-    size_t fresh = 1;
+    size_t fresh = 1, found = 0;
     cpu_set_t set;
     int result = 0;
 
@@ -204,9 +204,11 @@ int pins_order(struct pins *pins, pid_t pid, const struct core_set *cores, unsig
         return 0;
     forget_ended(pins, pid);
     /* a thread may start another one while the list is read: again, until there is no new one */
-    for (int pass = 0; pass < PASSES && fresh > 0 && !result; pass++)
+    for (int pass = 0; pass < PASSES && fresh > 0 && !result; pass++) {
         result = order_listed(pins, pid, &set, (int)(pins->low + level - 1), &fresh);
-    return result ? result : known_threads(pins, pid) == 0 ? -ESRCH : fresh > 0 ? -EAGAIN : 0;
+        found += fresh;
+    }
+    return result ? result : known_threads(pins, pid) == 0 ? -ESRCH : fresh > 0 ? -EAGAIN : (int)found;
 }
 
 void pins_done(struct pins *pins)

@@ -32,8 +32,9 @@ struct pins {
 void pins_init(struct pins *pins, unsigned low);
 
 /*
- * Moves every thread of the process. Level 0: restores them; cores are not read. 0, or -errno of
- * the first thread that could not be moved; -ENOSPC: too many threads.
+ * Moves every thread of the process. Level 0: restores them; cores are not read. 0; > 0: so many
+ * threads were not ordered before; -errno of the first thread that could not be moved; -ENOSPC: too
+ * many threads.
  */
 int pins_order(struct pins *pins, pid_t pid, const struct core_set *cores, unsigned level);
 

@@ -80,6 +80,7 @@ enum log_level words_level(const struct server_report *report)
     case REPORT_DIFFERS:
     case REPORT_OVERRUN:
     case REPORT_REQUESTS:
+    case REPORT_EARLY:
         break;
     }
     return LOG_LEVEL_WARNING;
@@ -134,6 +135,14 @@ static void requests(const struct server_report *report, char *ret_text, size_t 
                        report->name, (unsigned long long)report->count, kind);
 }
 
+static void early(const struct server_report *report, char *ret_text, size_t size)
+{
+    (void)snprintf(ret_text, size,
+                   "%s: a job came %.3f ms after the one before, and the plan counts on %.3f ms; no bound is "
+                   "claimed until the tasks are idle",
+                   report->name, nsec_to_ms(report->response), nsec_to_ms(report->limit));
+}
+
 void words_report(const struct server_report *report, char *ret_text, size_t size)
 {
     char why[640];
@@ -151,6 +160,9 @@ void words_report(const struct server_report *report, char *ret_text, size_t siz
         break;
     case REPORT_REQUESTS:
         requests(report, ret_text, size);
+        break;
+    case REPORT_EARLY:
+        early(report, ret_text, size);
         break;
     case REPORT_LATE:
         late(report, ret_text, size);

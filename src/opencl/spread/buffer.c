@@ -73,6 +73,8 @@ void buffer_done(struct spread_buffer *buffer)
     for (int place = PLACE_DEVICE; place < PLACE_MAX; place++)
         if (buffer->copies[place])
             front.target.clReleaseMemObject(buffer->copies[place]);
+    if (buffer->saver)
+        front.target.clReleaseCommandQueue(buffer->saver);
     free(buffer->host);
     free(buffer->image);
     free(buffer);

@@ -28,6 +28,12 @@ struct spread_buffer {
     unsigned n_readers;
     struct spread_buffer *next; /* of front.spread.buffers */
     cl_int lost;                /* results for it are lost with this code, and no call has reported it yet */
+    /*
+     * Saves the state at the end of jobs; NULL: none yet. Kept, because drivers start a thread with
+     * a queue: batond would find a new thread with every job.
+     */
+    cl_command_queue saver;
+    struct opencl_device *saver_device; /* the saver's; borrowed */
 };
 
 /*

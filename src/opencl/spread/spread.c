@@ -321,6 +321,20 @@ static bool open_home(cl_context context, struct queue_record *ret_queue)
     return ret_queue->handle != NULL;
 }
 
+/* The buffer's queue for saves, which stays with the buffer. False: none can be had. */
+static bool open_saver(struct spread_buffer *buffer, cl_context context, struct queue_record *ret_queue)
+{
+    if (!buffer->saver) {
+        if (!open_home(context, ret_queue))
+            return false;
+        buffer->saver = ret_queue->handle;
+        buffer->saver_device = ret_queue->device;
+    }
+    *ret_queue = (struct queue_record){
+        .context = context, .base.in_order = true, .handle = buffer->saver, .device = buffer->saver_device};
+    return true;
+}
+
 /* What only a GPU holds of the buffer goes to the host's shadow. */
 static void save_buffer(struct mem_record *root)
 {
@@ -329,10 +343,9 @@ static void save_buffer(struct mem_record *root)
 
     if (!buffer || buffer->image || buffer->writer || buffer_is_open(buffer) ||
         buffer_missing(buffer, PLACE_HOST, (struct range){0, buffer->coherence.size}) == 0 ||
-        !open_home(root->context, &queue))
+        !open_saver(buffer, root->context, &queue))
         return;
     (void)buffer_make_valid(buffer, PLACE_HOST, (struct range){0, buffer->coherence.size}, &queue);
-    front.target.clReleaseCommandQueue(queue.handle);
 }
 
 void spread_job_ends(void)
