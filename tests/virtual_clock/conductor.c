@@ -51,7 +51,7 @@ static bool works(struct virtual_sleeper *sleeper)
 
 static bool any_works(struct virtual_clock *clock)
 {
-    for (int i = 0; i < VIRTUAL_SLEEPERS; i++)
+    for (int i = 0, used = atomic_load(&clock->used); i < used; i++)
         if (works(&clock->sleepers[i]))
             return true;
     return false;
@@ -109,7 +109,7 @@ static void schedule(struct virtual_clock *clock)
     size_t n = 0;
 
     account(clock);
-    for (int i = 0; i < VIRTUAL_SLEEPERS; i++)
+    for (int i = 0, used = atomic_load(&clock->used); i < used; i++)
         n += look_at_worker(clock, &clock->sleepers[i], &all[n]);
     n_running = 0;
     for (size_t i = 0; i < n; i++) {
@@ -160,7 +160,7 @@ static int64_t next_instant(struct virtual_clock *clock)
 {
     int64_t next = INT64_MAX;
 
-    for (int i = 0; i < VIRTUAL_SLEEPERS; i++) {
+    for (int i = 0, used = atomic_load(&clock->used); i < used; i++) {
         struct virtual_sleeper *sleeper = &clock->sleepers[i];
 
         if (atomic_load(&sleeper->state) == SLEEPER_WAITS && !atomic_load(&sleeper->woken) &&
@@ -174,7 +174,7 @@ static void move(struct virtual_clock *clock, int64_t next)
 {
     if (atomic_load(&clock->now) < next)
         atomic_store(&clock->now, next);
-    for (int i = 0; i < VIRTUAL_SLEEPERS; i++) {
+    for (int i = 0, used = atomic_load(&clock->used); i < used; i++) {
         struct virtual_sleeper *sleeper = &clock->sleepers[i];
 
         if (atomic_load(&sleeper->state) == SLEEPER_WAITS && !atomic_load(&sleeper->woken) &&
