@@ -110,7 +110,7 @@ static struct session *open_alone(void)
     struct session *session;
 
     settings_init(&settings);
-    (void)snprintf(settings.socket, sizeof settings.socket, "/tmp/baton-test-nobody-listens-here");
+    (void)snprintf(settings.socket, sizeof settings.socket, "/nonexistent/baton.sock");
     settings.deadline = 5 * MS;
     ck_assert_int_eq(session_open(&settings, NULL, &session), 0);
     return session;
@@ -201,7 +201,7 @@ START_TEST(a_real_time_client_stands_in_the_band_until_it_leaves)
     struct session *session;
 
     settings_init(&settings);
-    (void)snprintf(settings.socket, sizeof settings.socket, "/tmp/baton-test-nobody-listens-here");
+    (void)snprintf(settings.socket, sizeof settings.socket, "/nonexistent/baton.sock");
     settings.priority = 99;
     ck_assert_int_eq(session_open(&settings, NULL, &session), 0);
     ck_assert_int_eq(sched_getscheduler(0), SCHED_OTHER); /* no period, no deadline */
@@ -246,7 +246,7 @@ START_TEST(a_thread_that_is_real_time_already_stays_as_it_is)
     if (!realtime_permitted())
         return;
     settings_init(&settings);
-    (void)snprintf(settings.socket, sizeof settings.socket, "/tmp/baton-test-nobody-listens-here");
+    (void)snprintf(settings.socket, sizeof settings.socket, "/nonexistent/baton.sock");
     settings.period = 33 * MS;
     ck_assert_int_eq(sched_setscheduler(0, SCHED_RR, &parameters), 0);
     ck_assert_int_eq(session_open(&settings, NULL, &session), 0);
@@ -336,7 +336,7 @@ START_TEST(the_public_calls_keep_statistics_without_layer_and_daemon)
 {
     struct baton_job_report report = {.size = sizeof report};
 
-    (void)setenv("BATON_SOCKET", "/tmp/baton-test-nobody-listens-here", 1);
+    (void)setenv("BATON_SOCKET", "/nonexistent/baton.sock", 1);
     for (unsigned i = 0; i < 5; i++) {
         ck_assert_int_eq(baton_job_begin(), 0);
         ck_assert_int_eq(baton_job_end(), 0);

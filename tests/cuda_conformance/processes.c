@@ -56,10 +56,10 @@ static int end_of(pid_t child)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-/* Waits for a word of another process; half a minute is an error. */
+/* Waits for a word of another process; after ten minutes that process hangs. */
 static bool becomes(const volatile int *word, int value)
 {
-    for (int i = 0; i < 30000 && *word != value; i++)
+    for (int i = 0; i < 600000 && *word != value; i++)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     return *word == value;
 }

@@ -67,7 +67,6 @@ def main():
                     low, high = r if isinstance(r, tuple) else (r, r)
                     words += ["nan" if low is None else "%x" % low, "nan" if high is None else "%x" % high]
                 out.write(" ".join("%x" % o for o in operands) + " = " + " ".join(words) + "\n")
-    print(len(forms), "forms")
 
 
 main()

@@ -8,6 +8,7 @@
 #include "harness.h"
 #include "ptx/ptx_module.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,23 +25,22 @@ struct form {
     bool any[MOST_CASES][MOST_RESULTS];
 };
 
-static char folder[64];
-
-/* The generator's two files, in a folder of this case. */
-static void generate(char **ret_ptx, size_t *ret_size, char **ret_cases)
+/* A file that instructions.py made when the tests were built. */
+static void generated(const char *name, char ret_path[static PATH_MAX])
 {
-    char command[512];
-    char path[128];
-    size_t size;
+    ck_assert_int_lt(snprintf(ret_path, PATH_MAX, "%s/tests/cuda_cpu/%s", getenv("BATON_BUILD"), name),
+                     PATH_MAX);
+}
 
-    harness_folder(folder);
-    (void)snprintf(command, sizeof command, "PYTHONDONTWRITEBYTECODE=1 python3 '%s' '%s' > /dev/null",
-                   harness_data("cuda_cpu/instructions.py"), folder);
-    ck_assert_int_eq(system(command), 0); /* NOLINT(concurrency-mt-unsafe): the only thread */
-    (void)snprintf(path, sizeof path, "%s/instructions.ptx", folder);
-    ck_assert_int_eq(file_read(path, 64 << 20, ret_ptx, ret_size), 0);
-    (void)snprintf(path, sizeof path, "%s/instructions.txt", folder);
-    ck_assert_int_eq(file_read(path, 64 << 20, ret_cases, &size), 0);
+/* The caller frees it. */
+static char *read_generated(const char *name, size_t *ret_size)
+{
+    char path[PATH_MAX];
+    char *text;
+
+    generated(name, path);
+    ck_assert_int_eq(file_read(path, 64 << 20, &text, ret_size), 0);
+    return text;
 }
 
 static double real_of(uint64_t bits, unsigned bytes)
@@ -117,30 +117,55 @@ static void read_case(struct form *form, char *line)
     }
 }
 
+/*
+ * Opens the device with the entries of the next `n` forms, from *ptx on, which moves behind them. A
+ * module of all of them would take the compiler most of a minute, and the device's compiler has
+ * five by the clock, which is too little on a very busy machine.
+ */
+static void open_part(struct device *device, const char *head, const char **ptx, unsigned n)
+{
+    static const char begin[] = ".visible .entry";
+    const char *end = *ptx;
+    char *text;
+
+    while (n-- && *end) {
+        const char *next = strstr(end + 1, begin);
+
+        end = next ? next : end + strlen(end);
+    }
+    ck_assert_int_gt(asprintf(&text, "%s%.*s", head, (int)(end - *ptx), *ptx), 0);
+    *ptx = end;
+    device_open(device, text, strlen(text));
+    free(text);
+}
+
 START_TEST(every_form_gives_the_exact_result)
 {
+    enum { PER_MODULE = 100 };
     static struct device device;
     static struct form form;
-    char *ptx;
-    char *cases;
-    char *rest = NULL;
+    static uint64_t *in, *out; /* of the module that is open */
     size_t size;
-    uint64_t *in;
-    uint64_t *out;
-    unsigned wrong = 0;
-    unsigned forms = 0;
+    char *ptx = read_generated("instructions.ptx", &size), *cases = read_generated("instructions.txt", &size);
+    const char *entries = strstr(ptx, ".visible .entry");
+    char *head = strndup(ptx, (size_t)(entries - ptx)), *rest = NULL;
+    unsigned wrong = 0, forms = 0;
 
-    generate(&ptx, &size, &cases);
-    device_open(&device, ptx, size);
-    in = device_memory(&device, sizeof form.in);
-    out = device_memory(&device, sizeof form.in);
     for (char *line = strtok_r(cases, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
         if (strncmp(line, "form", 4) != 0) {
             read_case(&form, line);
             continue;
         }
-        if (forms++)
+        if (forms)
             wrong += run_form(&device, &form, in, out);
+        if (forms % PER_MODULE == 0) {
+            if (forms)
+                device_close(&device);
+            open_part(&device, head, &entries, PER_MODULE);
+            in = device_memory(&device, sizeof form.in);
+            out = device_memory(&device, sizeof form.in);
+        }
+        forms++;
         form.n = 0;
         ck_assert_int_eq(sscanf(line, "form %u %u %u %u %u %63[^\n]", &form.entry, &form.approximate,
                                 &form.operands, &form.results, &form.bytes, form.name),
@@ -149,6 +174,7 @@ START_TEST(every_form_gives_the_exact_result)
     wrong += run_form(&device, &form, in, out);
     ck_assert_uint_gt(forms, 1400);
     ck_assert_msg(wrong == 0, "%u results are wrong", wrong);
+    free(head);
     free(ptx);
     free(cases);
     device_close(&device);
@@ -183,12 +209,10 @@ START_TEST(the_forms_cover_the_table)
     struct ptx_module module;
     struct input_error error;
     bool refused;
-    char *ptx;
-    char *cases;
     size_t size;
+    char *ptx = read_generated("instructions.ptx", &size);
     unsigned unused = 0;
 
-    generate(&ptx, &size, &cases);
     ck_assert_int_eq(ptx_module_read(&module, "instructions.ptx", ptx, size, &refused, &error), 0);
     for (size_t i = 0; i < ptx_n_rows; i++)
         if (ptx_rows[i].family <= PTX_CARRY || ptx_rows[i].family == PTX_CONVERT ||
@@ -197,30 +221,25 @@ START_TEST(the_forms_cover_the_table)
     ck_assert_uint_le(unused, 0);
     ptx_module_done(&module);
     free(ptx);
-    free(cases);
 }
 END_TEST
 
 START_TEST(an_assembler_accepts_the_forms)
 {
-    char command[256];
-    char *ptx;
-    char *cases;
-    size_t size;
+    char path[PATH_MAX];
+    char command[PATH_MAX + 64];
 
     if (system("command -v ptxas > /dev/null") !=
         0) { /* NOLINT(concurrency-mt-unsafe,cert-env33-c): the only thread */
         puts("skipped: there is no ptxas");
         return;
     }
-    generate(&ptx, &size, &cases);
-    (void)snprintf(command, sizeof command, "ptxas -arch=sm_90 '%s/instructions.ptx' -o /dev/null", folder);
+    generated("instructions.ptx", path);
+    (void)snprintf(command, sizeof command, "ptxas -arch=sm_90 '%s' -o /dev/null", path);
     ck_assert_int_eq(system(command), 0); /* NOLINT(concurrency-mt-unsafe): the only thread */
     (void)snprintf(command, sizeof command, "ptxas -arch=sm_80 '%s' -o /dev/null",
                    harness_data("cuda_cpu/kernels.ptx"));
     ck_assert_int_eq(system(command), 0); /* NOLINT(concurrency-mt-unsafe): the only thread */
-    free(ptx);
-    free(cases);
 }
 END_TEST
 

@@ -99,6 +99,7 @@ elif /usr/bin/python3 -c 'import pyopencl' 2>/dev/null; then
     export XDG_CACHE_HOME=$scratch/xdg POCL_DEVICES=basic
     mkdir -p "$XDG_CACHE_HOME"
     cat >"$scratch/kept.py" <<'PY'
+import os
 import sys
 import warnings
 warnings.simplefilter("ignore") # of packages that pyopencl misses
@@ -128,10 +129,12 @@ program = cl.Program(context, """kernel void put(global int *a, int rounds)
 values = numpy.zeros(1024, numpy.int32)
 buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, values.nbytes)
 wrong = 0
-for line in sys.stdin if len(sys.argv) > 1 else [""]: # with an argument, a launch for each line
+while True:
     program.put(queue, (1024,), (4,), buffer, numpy.int32(1000))
     cl.enqueue_copy(queue, values, buffer)
     wrong += (values != 3 * numpy.arange(1024)).sum()
+    if not os.path.exists("".join(sys.argv[1:])): # with an argument, as long as there is that file
+        break
 print(seen[0])
 print(wrong, "wrong")
 PY
@@ -156,19 +159,16 @@ PY
     # Beside a program with 200 deadlines, with kernels from pyopencl's cache: every launch of 256
     # groups is cut into pieces of two, and gives way between them.
     start_daemon
-    mkfifo "$scratch/lines"
-    yes >"$scratch/lines" 2>/dev/null &
-    lines=$!
+    : >"$scratch/go"
     OPENCL_LAYERS=$build/libbaton-layer.so BATON_SLICE=2 BATON_PRIORITY=10 BATON_STATS=$scratch/stats \
-        timeout 900 /usr/bin/python3 "$scratch/kept.py" endless <"$scratch/lines" >"$scratch/out" \
-        2>&1 &
+        timeout 900 /usr/bin/python3 "$scratch/kept.py" "$scratch/go" >"$scratch/out" 2>&1 &
     hog=$!
     wait_for_holder
     OPENCL_LAYERS=$build/libbaton-layer.so BATON_PRIORITY=80 timeout 900 "$build/examples/demo/urgent" \
         --steps 100 --period 5 --jobs 200 >"$scratch/urgent" &&
         grep -q "jobs 200 .* wrong 0" "$scratch/urgent"
     verdict $? "200 jobs beside pyopencl: $(cat "$scratch/urgent")"
-    kill $lines
+    rm "$scratch/go"
     wait $hog
     expect "pyopencl beside 200 jobs" loaded cut
     [ "$(number kernel_launches)" -gt 0 ] && [ "$(number pieces)" -eq $((128 * $(number kernel_launches))) ]

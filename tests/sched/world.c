@@ -268,16 +268,32 @@ void load(struct explorer *explorer, const unsigned char *bytes)
     explorer->core->at = 0; /* instants are relative to it (forget_time) */
 }
 
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * UINT64_C(0xff51afd7ed558ccd);
+    return hash ^ hash >> 32;
+}
+
 uint64_t hash_bytes(const unsigned char *bytes, size_t size)
 {
-    uint64_t hash = UINT64_C(0x9e3779b97f4a7c15) ^ size;
+    /* Four words at a time, because each multiplication waits for the one before it. */
+    uint64_t lanes[4] = {UINT64_C(0x9e3779b97f4a7c15) ^ size, 1, 2, 3};
+    uint64_t hash;
+    size_t i = 0;
 
-    for (size_t i = 0; i < size; i += 8) {
+    for (; i + sizeof lanes <= size; i += sizeof lanes) {
+        uint64_t words[4];
+
+        memcpy(words, bytes + i, sizeof words);
+        for (int k = 0; k < 4; k++)
+            lanes[k] = mix(lanes[k], words[k]);
+    }
+    hash = mix(mix(mix(lanes[0], lanes[1]), lanes[2]), lanes[3]);
+    for (; i < size; i += 8) {
         uint64_t word = 0;
 
         memcpy(&word, bytes + i, size - i < 8 ? size - i : 8);
-        hash = (hash ^ word) * UINT64_C(0xff51afd7ed558ccd);
-        hash ^= hash >> 32;
+        hash = mix(hash, word);
     }
     return hash ? hash : 1;
 }

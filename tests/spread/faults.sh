@@ -127,11 +127,16 @@ for slow in 1 0; do
 done
 
 # A program killed between split and merge: both devices are free for the next one.
-for moment in 0.2 0.45 0.7; do
-    FAKE_CL="group_ns scale 100000; duration MapBuffer 20000" OPENCL_LAYERS=$build/libbaton-layer.so \
-        BATON_GPUS=2 "${on_clock[@]}" "$load" 1000000x 400 0 1 1 >/dev/null 2>&1 &
+for commands in 1 10 25; do # that have ended, while others run
+    rm -f "$scratch/log"
+    FAKE_CL="group_ns scale 100000; duration MapBuffer 20000" FAKE_CL_LOG=$scratch/log \
+        OPENCL_LAYERS=$build/libbaton-layer.so BATON_GPUS=2 "${on_clock[@]}" \
+        "$load" 1000000x 400 0 1 1 >/dev/null 2>&1 &
     victim=$!
-    sleep $moment
+    for _ in $(seq 6000); do
+        [ "$(grep -c '^NDRangeKernel' "$scratch/log" 2>/dev/null)" -ge "$commands" ] 2>/dev/null && break
+        sleep 0.05
+    done
     kill -KILL $victim
     wait $victim 2>/dev/null
 done

@@ -55,6 +55,7 @@ struct virtual_clock {
     _Atomic unsigned cpus; /* 0: those of the real machine */
     struct virtual_pin pins[VIRTUAL_PINS];
     _Atomic pid_t programs[VIRTUAL_PROGRAMS]; /* 0: free */
+    _Atomic int used;                         /* sleepers below it may be in use; it only grows */
     struct virtual_sleeper sleepers[VIRTUAL_SLEEPERS];
 };
 

@@ -24,6 +24,13 @@
 
 #define LONGEST_STEP 1000000 /* ns */
 
+/*
+ * Between two looks at the programs, ns. A look costs about as much as the shortest rest, so rests
+ * grow while the programs compute: a look at threads that all wait makes the next rest short again.
+ */
+#define SHORTEST_REST 20000
+#define LONGEST_REST  320000
+
 /* ---- virtual CPUs ---- */
 
 struct worker {
@@ -44,7 +51,7 @@ static bool works(struct virtual_sleeper *sleeper)
 
 static bool any_works(struct virtual_clock *clock)
 {
-    for (int i = 0; i < VIRTUAL_SLEEPERS; i++)
+    for (int i = 0, used = atomic_load(&clock->used); i < used; i++)
         if (works(&clock->sleepers[i]))
             return true;
     return false;
@@ -102,7 +109,7 @@ static void schedule(struct virtual_clock *clock)
     size_t n = 0;
 
     account(clock);
-    for (int i = 0; i < VIRTUAL_SLEEPERS; i++)
+    for (int i = 0, used = atomic_load(&clock->used); i < used; i++)
         n += look_at_worker(clock, &clock->sleepers[i], &all[n]);
     n_running = 0;
     for (size_t i = 0; i < n; i++) {
@@ -153,7 +160,7 @@ static int64_t next_instant(struct virtual_clock *clock)
 {
     int64_t next = INT64_MAX;
 
-    for (int i = 0; i < VIRTUAL_SLEEPERS; i++) {
+    for (int i = 0, used = atomic_load(&clock->used); i < used; i++) {
         struct virtual_sleeper *sleeper = &clock->sleepers[i];
 
         if (atomic_load(&sleeper->state) == SLEEPER_WAITS && !atomic_load(&sleeper->woken) &&
@@ -167,7 +174,7 @@ static void move(struct virtual_clock *clock, int64_t next)
 {
     if (atomic_load(&clock->now) < next)
         atomic_store(&clock->now, next);
-    for (int i = 0; i < VIRTUAL_SLEEPERS; i++) {
+    for (int i = 0, used = atomic_load(&clock->used); i < used; i++) {
         struct virtual_sleeper *sleeper = &clock->sleepers[i];
 
         if (atomic_load(&sleeper->state) == SLEEPER_WAITS && !atomic_load(&sleeper->woken) &&
@@ -189,9 +196,16 @@ static int64_t real_now(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+/* Rests, and answers how long to rest after the next look that finds the same. */
+static long rest_and_grow(long rest)
+{
+    (void)nanosleep(&(struct timespec){.tv_nsec = rest}, NULL);
+    return 2 * rest < LONGEST_REST ? 2 * rest : LONGEST_REST;
+}
+
 int main(int argc, char **argv)
 {
-    const struct timespec rest = {.tv_nsec = 20000};
+    long rest = SHORTEST_REST, idle = SHORTEST_REST;
     unsigned long cpus = argc == 3 ? strtoul(argv[2], NULL, 10) : 0;
     int fd = (argc == 2 || argc == 3) && cpus <= VIRTUAL_CPUS
                  ? open(argv[1], O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)
@@ -212,12 +226,12 @@ int main(int argc, char **argv)
     for (int64_t before = real_now();; before = real_now()) {
         int64_t next = next_instant(clock);
 
-        if (next == INT64_MAX && !any_works(clock))
-            (void)nanosleep(&rest, NULL);
+        idle = next == INT64_MAX && !any_works(clock) ? rest_and_grow(idle) : SHORTEST_REST;
         if (!quiet_all(clock)) {
-            (void)nanosleep(&rest, NULL);
+            rest = rest_and_grow(rest);
             continue;
         }
+        rest = SHORTEST_REST;
         schedule(clock);
         next = next_instant(clock);
         if (work_done_at() <= next && work_done_at() != INT64_MAX) {

@@ -87,14 +87,24 @@ static int64_t now(void)
     return atomic_fetch_add(&clock_file->now, VIRTUAL_READING) + VIRTUAL_READING;
 }
 
+static void note_used(int n)
+{
+    int used = atomic_load(&clock_file->used);
+
+    while (used < n && !atomic_compare_exchange_weak(&clock_file->used, &used, n)) {
+    }
+}
+
 static struct virtual_sleeper *claim(void)
 {
     for (;;) {
         for (int i = 0; i < VIRTUAL_SLEEPERS; i++) {
             int expected = SLEEPER_FREE;
 
-            if (atomic_compare_exchange_strong(&clock_file->sleepers[i].state, &expected, SLEEPER_CLAIMED))
-                return &clock_file->sleepers[i];
+            if (!atomic_compare_exchange_strong(&clock_file->sleepers[i].state, &expected, SLEEPER_CLAIMED))
+                continue;
+            note_used(i + 1);
+            return &clock_file->sleepers[i];
         }
         (void)sched_yield();
     }

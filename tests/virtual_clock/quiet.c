@@ -95,7 +95,7 @@ static void list(int i, pid_t program)
 
 static void bury(struct virtual_clock *clock, pid_t program)
 {
-    for (int s = 0; s < VIRTUAL_SLEEPERS; s++) {
+    for (int s = 0, used = atomic_load(&clock->used); s < used; s++) {
         if (atomic_load(&clock->sleepers[s].pid) == program &&
             atomic_load(&clock->sleepers[s].state) != SLEEPER_FREE) {
             atomic_store(&clock->sleepers[s].pid, 0);
@@ -185,7 +185,7 @@ static bool sleeps(const struct thread *thread)
 /* It waits for the conductor: until it is woken it does nothing but go to sleep. */
 static bool is_sleeper(struct virtual_clock *clock, const struct thread *thread)
 {
-    for (int i = 0; i < VIRTUAL_SLEEPERS; i++) {
+    for (int i = 0, used = atomic_load(&clock->used); i < used; i++) {
         struct virtual_sleeper *sleeper = &clock->sleepers[i];
 
         if (atomic_load(&sleeper->state) == SLEEPER_WAITS && !atomic_load(&sleeper->woken) &&
