@@ -320,7 +320,7 @@ static bool may_go_on(const struct sched_core *core, lane_id id)
     return true;
 }
 
-/* At its border: the engines go to others. */
+/* At a border: the lane's engines go to others. */
 static void park(struct sched_core *core, lane_id id, const struct engine_set *held)
 {
     core->pushes_changed = true;
