@@ -36,7 +36,7 @@ struct baton_job_report {
     int64_t response_p50, response_p99, response_max;
     /*
      * response = pending + compute occupying + copy occupying, also where engines of several GPUs
-     * work (docs/layer.md).
+     * work (docs/statistics.md).
      */
     int64_t response_sum, pending_sum;
     int64_t compute_occupying_sum, copy_occupying_sum;
@@ -45,7 +45,7 @@ struct baton_job_report {
 
 /*
  * A job begins now and was released now. With `baton run --period`, a job that queued behind the
- * previous one was released when its period began (docs/layer.md, "Jobs"). 0, or -errno. Ignored
+ * previous one was released when its period began (docs/run.md, "Jobs"). 0, or -errno. Ignored
  * while a job runs.
  */
 BATON_API int baton_job_begin(void);

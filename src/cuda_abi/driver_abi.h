@@ -482,6 +482,6 @@ typedef enum {
     CU_MEMPOOL_ATTR_USED_MEM_HIGH,
 } CUmemPool_attribute;
 
-typedef int CUdevice_attribute; /* numbers: cuda_abi/device_attributes.def */
+typedef int CUdevice_attribute; /* numbers: cuda_cpu/driver/device_attributes.def */
 
 #endif
