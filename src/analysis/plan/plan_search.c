@@ -9,9 +9,9 @@
  *     (2) own: the response of a task t > d in each of its options. A task between d and t that is
  *         not fixed interferes with one load per unit: the least total length over its options
  *         left, without jitter or carry-in. If the response is too long, the option is out.
- *     (3) blocking: with one option alone left to t, is (1) or (2) too long for a task i < t (in all
- *         options left to it)? Then that option is out. Asked for the task fixed last, and at the
- *         root for all pairs.
+ *     (3) blocking: with one option alone left to t, is (1) or (2) too long for a task i < t (in
+ *         all options left to it)? Then that option is out. Asked for the task fixed last, and at
+ *         the root for all pairs.
  *
  * Taking options out makes the least over the others larger, so all tests are repeated until
  * nothing changes.
