@@ -362,7 +362,7 @@ static int run(const struct cli_args *args)
 
 static const struct cli_option options[] = {
     {"jobs", 0, "N", "end the program after so many jobs; otherwise it ends by itself"},
-    {"warm", 0, "N", "leave out the first N jobs, which build and touch things once; default 2"},
+    {"warm", 0, "N", "leave out the first N jobs, which build kernels and touch memory; default 2"},
     {"name", 0, "S", "the task's name; otherwise the file name of the program or script"},
     {"period", 0, "MS", "the task's period; otherwise inferred from the releases, and marked so"},
     {"deadline", 0, "MS|none",
@@ -370,7 +370,7 @@ static const struct cli_option options[] = {
     {"worst", 0, "segments|job",
      "lengths are the worst of each segment (default), or those of the worst job together; the file has "
      "both"},
-    {"gpus", 0, "N", "run the program again on 2, ..., N GPUs and tell the lengths (multi_ms)"},
+    {"gpus", 0, "N", "run the program again on 2, ..., N GPUs and write the lengths (multi_ms)"},
     {"device", 0, "cpu", "as with `baton run`: a CUDA program on CPU cores"},
     {"merge", 0, "FILE", "add this task set's tasks; may be given several times, and without a command"},
     {"output", 'o', "FILE", "where the task set goes; default NAME.yaml"},
