@@ -109,7 +109,7 @@ static void say_doubts(const struct profile_task *task, const struct profile_out
             "  commands overlapped %zu times; a task is a chain, so it is longer than its jobs were\n",
             task->overlaps);
     if (task->jobs < FEW_JOBS)
-        (void)fprintf(stderr, "  few jobs: a worst case seen in %zu says little\n", task->jobs);
+        (void)fprintf(stderr, "  only %zu jobs: the worst case may be far longer\n", task->jobs);
     for (size_t i = 0; i < task->n_steps; i++) {
         const struct profile_step *step = &task->steps[i];
 
@@ -313,7 +313,7 @@ static int add_measured(const struct cli_args *args, const struct wishes *wishes
         return cli_fail_usage(args, "one job alone has no period: say --period");
     if (result == -EXDEV)
         return cli_fail_usage(
-            args, "on several GPUs the jobs have other commands than on one: no multi_ms to tell");
+            args, "on several GPUs the jobs have other commands than on one: multi_ms is not written");
     if (!result)
         result = profile_set_add(set, &task, 1, true, &unused);
     return result ? cli_fail_environment(args, result, "the task") : 0;

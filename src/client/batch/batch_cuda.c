@@ -221,7 +221,7 @@ static const char *hold(void *data, const struct baton_place *place, size_t byte
     if (first < place->address || last < first)
         return "is not memory of a CUDA device";
     if (cuda_visit_begin(device, &visit) != CUDA_SUCCESS)
-        return "is in a CUDA context that is not valid any more";
+        return "is in a CUDA context that has become invalid";
     wrong = check_address(device, first);
     if (!wrong && last != first)
         wrong = check_address(device, last);

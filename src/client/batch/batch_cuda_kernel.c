@@ -47,7 +47,7 @@ static const char *check_parameters(struct cuda_device *device, const struct bat
     if (!device->cu->cuFuncGetParamInfo)
         return NULL;
     if (cuda_visit_begin(device, &visit) != CUDA_SUCCESS)
-        return "its CUDA context is not valid any more";
+        return "its CUDA context has become invalid";
     for (size_t a = 0; a <= given->n_args && !wrong && code == CUDA_SUCCESS; a++) {
         size_t size = 0;
 
