@@ -56,9 +56,9 @@ struct mark_listener {
 };
 
 /*
- * Program code that is due when a command reaches a status. A front embeds it; run() calls the
- * program, calls worker_came_back(), gives back what the callback holds and frees it. It runs with
- * no lock held, on any thread.
+ * Program code that is due when a command reaches a status. A front embeds it. run() calls the
+ * program, calls worker_came_back(), releases what the callback holds and frees it. It runs with no
+ * lock held, on any thread.
  */
 struct command_callback {
     struct command_callback *next;

@@ -42,7 +42,7 @@ struct lease_work;
 #define ENGINE_STAY  INT64_C(-1) /* no command: only to keep the engine */
 
 struct device_engine {
-    struct engine_device *device; /* the one that owns it */
+    struct engine_device *device; /* the device that owns it */
     enum engine_kind kind;
     struct lease *lease; /* NULL: no session, always free */
 

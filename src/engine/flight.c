@@ -397,7 +397,7 @@ void flight_add(struct device_engine *engine, const struct flight *flight)
     ring->n++;
     atomic_store_explicit(&ring->any, ring->n, memory_order_relaxed);
     if (first)
-        /* a thread that waits for this one to leave must now reap */
+        /* a thread that waits until this user leaves must now reap */
         pthread_cond_broadcast(&engine->changed);
     pthread_mutex_unlock(&engine->lock);
     if (first && engine->lease)

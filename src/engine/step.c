@@ -205,8 +205,8 @@ static void await_decision(struct device_engine *engine, struct command *command
 }
 
 /*
- * The command may involve other devices and wait for their engines. Then no engine may be held, and
- * commands in flight hold this one.
+ * The command may involve other devices and wait for their engines. Then this process may hold no
+ * engine, also not by commands in flight.
  */
 static int try_spread(struct device_engine *engine, struct command *command, bool *ret_done)
 {

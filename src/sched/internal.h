@@ -278,7 +278,7 @@ void share_leave(struct sched_core *core, lane_id lane);  /* a hold or its piece
 void share_update(struct sched_core *core);
 /*
  * Of two equals: how much more engine time one has been served than the other. If positive, the
- * other stands before it.
+ * other precedes it.
  */
 baton_nsec share_ahead(const struct lane *lane, const struct lane *other);
 

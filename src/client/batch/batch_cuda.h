@@ -11,7 +11,7 @@ struct cuda_device {
     const struct cuda_driver *cu;
     CUcontext context;
     CUdevice device;
-    bool retained;             /* we retained the primary context */
+    bool retained;             /* the batcher retained the primary context */
     unsigned long long life;   /* cuCtxGetId(); 0: unknown */
     CUstream in, out, execute; /* owned; they do not wait for the default stream */
     pthread_mutex_t lock;      /* guards what follows */

@@ -139,7 +139,7 @@ int memory_import(struct memory_block *request, int file);
 
 /*
  * Operations hold memory in place while they access it. A call that changes the pages waits until
- * copies (memory_stop), or also kernels, have let go.
+ * copies (memory_stop), or also kernels, have released it.
  */
 enum memory_use { MEMORY_COPIES, MEMORY_KERNELS };
 void memory_begin_use(enum memory_use use);
