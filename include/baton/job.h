@@ -32,19 +32,20 @@ struct baton_job_report {
     size_t
         size; /* sizeof(struct baton_job_report), set by the caller: a later version may have more fields */
     uint64_t jobs, misses;
-    int64_t response_p50, response_p99, response_max; /* of the last 65536 jobs; max of all */
+    /* percentiles of the last 65536 jobs; max of all jobs */
+    int64_t response_p50, response_p99, response_max;
     /*
      * response = pending + compute occupying + copy occupying, also where engines of several GPUs
-     * work (docs/layer.md).
+     * work (docs/statistics.md).
      */
     int64_t response_sum, pending_sum;
     int64_t compute_occupying_sum, copy_occupying_sum;
-    int64_t jitter_max, tardiness_max; /* 0 without a period; without a deadline */
+    int64_t jitter_max, tardiness_max; /* jitter: 0 without a period; tardiness: 0 without a deadline */
 };
 
 /*
  * A job begins now and was released now. With `baton run --period`, a job that queued behind the
- * previous one was released when its period began (docs/layer.md, "Jobs"). 0, or -errno. Ignored
+ * previous one was released when its period began (docs/run.md, "Jobs"). 0, or -errno. Ignored
  * while a job runs.
  */
 BATON_API int baton_job_begin(void);

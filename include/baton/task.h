@@ -39,7 +39,7 @@ struct baton_task; /* opaque */
 struct baton_task_options {
     size_t size;         /* sizeof(struct baton_task_options): a later version may have more fields */
     const char *name;    /* copied; at most 64 characters */
-    int64_t period_ns;   /* 0: none; then there is no jitter, and no miss without a deadline */
+    int64_t period_ns;   /* 0: none; then no jitter is measured, and a job without a deadline cannot miss */
     int64_t deadline_ns; /* relative to the release; 0: the period */
     uint64_t warm;       /* the first jobs, which are not counted */
 };
@@ -49,7 +49,7 @@ struct baton_task_report {
     uint64_t jobs, misses;
     int64_t response_p50, response_p99, response_max; /* ns; percentiles of the last 65536 jobs */
     int64_t response_sum;
-    int64_t jitter_max, tardiness_max; /* 0 without a period; without a deadline */
+    int64_t jitter_max, tardiness_max; /* jitter: 0 without a period; tardiness: 0 without a deadline */
 };
 
 /* -EINVAL: a size that is too small, no name or one that is too long, a negative time. -ENOMEM. */

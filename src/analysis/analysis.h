@@ -96,8 +96,8 @@ struct analysis {
     bool simulated;
     bool one_copy; /* under its rules one copy at a time goes over the bus, in the whole machine */
     /*
-     * 0 with *ret_result filled (the caller calls analysis_result_done), INPUT_REJECTED when the
-     * set lacks what this analysis needs (a deadline beyond its period, no length on so many GPUs),
+     * 0 with *ret_result filled; the caller calls analysis_result_done(). INPUT_REJECTED when the
+     * set lacks what this analysis needs: a deadline beyond its period, no length on so many GPUs.
      * -ENOMEM.
      */
     int (*run)(const struct task_set *set, const struct analysis_request *request,

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 /*
- * Makes room for one more element; the room doubles. Answers the array, perhaps at a new place, or
- * NULL when memory is short, and then the old array is as it was.
+ * Makes room for one more element; the room doubles. Answers the array, perhaps at a new place.
+ * NULL when memory is short; the old array then stays as it was.
  */
 static inline void *array_make_room(void *array, size_t n, size_t *room, size_t size)
 {

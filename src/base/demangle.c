@@ -229,7 +229,7 @@ static struct demangle_argument argument(struct demangle_parser *parser)
     return made;
 }
 
-/* Up to their E. */
+/* Reads template arguments up to their closing E. */
 static void read_arguments(struct demangle_parser *parser, struct demangle_list *ret_list)
 {
     struct demangle_argument list[DEMANGLE_LIST];
@@ -254,14 +254,14 @@ static void read_arguments(struct demangle_parser *parser, struct demangle_list 
     demangle_leave(parser);
 }
 
-/* Adds those of the list, and those of packs in it, to the text. */
+/* Appends the arguments of the list to the text, with the elements of its packs. */
 static struct demangle_text join(struct demangle_parser *parser, struct demangle_list list,
                                  struct demangle_text text)
 {
     for (unsigned i = 0; i < list.n && !parser->failed; i++) {
         const struct demangle_argument *argument = &parser->arguments[list.first + i];
 
-        if (argument->is_pack) { /* within a list, packs come before it in the table: this ends */
+        if (argument->is_pack) { /* the elements of a pack precede it in parser::arguments: this ends */
             text = join(parser, (struct demangle_list){argument->first, argument->n}, text);
         } else {
             struct demangle_text one = demangle_joined(parser, argument->type);
@@ -336,7 +336,7 @@ void demangle_kernel(const char *name, char *ret_text, size_t size)
         text = parser->known;
         whole = parser->known_whole && text.n < size;
     }
-    if (text.n && !whole) { /* up to the arguments */
+    if (text.n && !whole) { /* the name without its template arguments */
         const char *bracket = memchr(text.at, '<', text.n);
 
         text.n = parser->known_whole && bracket ? (size_t)(bracket - text.at) : text.n;

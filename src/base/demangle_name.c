@@ -26,7 +26,7 @@ struct demangle_text demangle_source_name(struct demangle_parser *parser)
     return text;
 }
 
-/* Ul <types> E [number] _ after its Ul. */
+/* A lambda, `Ul <types> E [number] _`, after its Ul. */
 static struct demangle_text lambda(struct demangle_parser *parser)
 {
     bool outer = parser->in_lambda;
@@ -80,7 +80,7 @@ struct demangle_type demangle_substitution(struct demangle_parser *parser, bool 
     return parser->failed ? demangle_plain(empty) : parser->substitutions[index];
 }
 
-/* The arguments of a name; those of the name of an encoding are what its parameters may mention. */
+/* The template arguments of a name. A function's parameters may refer to those of its own name. */
 static struct demangle_text arguments_of(struct demangle_parser *parser, struct demangle_text of)
 {
     struct demangle_list list;
@@ -165,7 +165,7 @@ static struct demangle_name local(struct demangle_parser *parser)
         demangle_fail(parser);
     name = demangle_name(parser);
     if (parser->at[0] == '_' && parser->at[1] >= '0' && parser->at[1] <= '9')
-        parser->at += 2; /* which of several of that name */
+        parser->at += 2; /* a number that tells apart several of that name */
     name.text = demangle_print(parser, "%.*s::%.*s", DEMANGLE_TEXT(function.whole), DEMANGLE_TEXT(name.text));
     return name;
 }
@@ -206,7 +206,10 @@ struct demangle_name demangle_name(struct demangle_parser *parser)
     return name;
 }
 
-/* The return type of a template, if it is one, and the parameters; at the end or an E. */
+/*
+ * Reads the parameters of a function, and its return type first if it is a template. Stops at the
+ * end or at an E.
+ */
 static void read_signature(struct demangle_parser *parser, const struct demangle_name *name,
                            struct demangle_encoding *encoding)
 {

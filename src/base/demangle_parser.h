@@ -56,10 +56,10 @@ struct demangle_parser {
     int element;                /* of the pack that is being expanded; -1: none is */
     int pack;                   /* how many that pack has; -1: not known yet */
     bool in_lambda;             /* T_ is `auto:1` */
-    bool in_name;               /* of an encoding: arguments there are what T_ names from then on */
-    unsigned encodings;         /* within one another; 1: the whole */
-    struct demangle_text known; /* of the name of the whole, as far as it was read */
-    bool known_whole;           /* all of that name; else template arguments follow */
+    bool in_name;               /* the name of an encoding is being read: T_ will refer to its arguments */
+    unsigned encodings;         /* how deeply encodings are nested; 1: the outermost */
+    struct demangle_text known; /* the outermost name, as far as it has been read */
+    bool known_whole;           /* `known` is complete; else template arguments follow it */
     char arena[DEMANGLE_ARENA];
     size_t used;
 };
@@ -71,8 +71,8 @@ struct demangle_name {
 };
 
 struct demangle_encoding {
-    struct demangle_text name, whole; /* without and with parameters */
-    struct demangle_text returns;     /* what comes before: "void ", or "" */
+    struct demangle_text name, whole; /* the name alone; with parameters */
+    struct demangle_text returns;     /* precedes the name: "void ", or "" */
 };
 
 void demangle_fail(struct demangle_parser *parser);

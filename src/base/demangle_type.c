@@ -42,14 +42,14 @@ static struct demangle_text literal(const char *text)
     return (struct demangle_text){text, strlen(text)};
 }
 
-/* A pointer or reference to it, `mark` being *, & or &&. */
+/* A pointer or reference to the type `to`; `mark` is *, & or &&. */
 static struct demangle_type point(struct demangle_parser *parser, struct demangle_type to, const char *mark)
 {
     struct demangle_type made = {.right = to.right, .is_derived = true};
     size_t n = to.left.n;
 
     if (mark[0] == '&' && to.kind == DEMANGLE_PLAIN && n && to.left.at[n - 1] == '&') {
-        /* Of references, one with a single & wins. */
+        /* A reference to a reference: & wins over &&. */
         bool two = n > 1 && to.left.at[n - 2] == '&';
         to.left.n -= two && !mark[1];
         return to;
@@ -64,7 +64,7 @@ static struct demangle_type point(struct demangle_parser *parser, struct demangl
     return made;
 }
 
-/* Adds a qualifier, unless the type, which an argument of a template may be, ends with it. */
+/* Adds a qualifier, unless the type already ends with it, as a template argument may. */
 static struct demangle_text add_word(struct demangle_parser *parser, struct demangle_text type, char code)
 {
     const char *word = code == 'K' ? " const" : code == 'V' ? " volatile" : " restrict";
@@ -109,7 +109,7 @@ static struct demangle_type array(struct demangle_parser *parser)
     if (element.kind == DEMANGLE_FUNCTION)
         demangle_fail(parser);
     if (element.kind == DEMANGLE_ARRAY && element.right.n) {
-        element.right.at++; /* its blank */
+        element.right.at++; /* skip the leading blank */
         element.right.n--;
     }
     made.left = element.left;

@@ -158,7 +158,7 @@ static void look(const char *layer, int fd)
     _exit(0);
 }
 
-/* who: whose driver is asked. */
+/* who: the API whose driver answers, for messages. */
 static json_t *read_answer(int fd, const char *who)
 {
     baton_nsec end_at = clock_now() + PROBE_SECONDS * NSEC_PER_SEC;
@@ -258,7 +258,7 @@ static _Noreturn void look_at_cuda(const char *name, int fd)
     json_t *answer;
     void *library = open_library(name, &answer);
     int (*initialise)(unsigned) = NULL;
-    int (*ask[2])(int *) = {NULL, NULL}; /* for the version, for the number of devices */
+    int (*ask[2])(int *) = {NULL, NULL}; /* for the version and for the number of devices */
     int values[2] = {0, 0};
 
     if (library) {

@@ -50,7 +50,7 @@ static int run(const struct cli_args *args)
 
 static const struct cli_option options[] = {
     {"output", 'o', "FILE.html", "where the page goes; default report.html"},
-    {"live", 0, NULL, "what a running daemon did lately and how its programs fare, besides the files"},
+    {"live", 0, NULL, "add the recent trace and the state of a running daemon to the files"},
     {"socket", 0, "PATH", "of that daemon; otherwise as for `baton run`"},
     {"title", 0, "TEXT", "its title"},
     {0},

@@ -44,8 +44,8 @@ static void run_daemon(void)
     char path[PATH_SIZE];
 
     /*
-     * The daemon outlives this process. A process that waits for the end of a pipe, or for a lock,
-     * of ours must not wait for the daemon.
+     * The daemon outlives this process. It must not keep a pipe or a lock of this process open, for
+     * the end of which another process waits.
      */
     (void)close_range(3, ~0U, 0);
     if (installed_folder(folder, sizeof folder) == 0) {

@@ -62,10 +62,7 @@ static int run_reset(const struct cli_args *args)
                          &(const struct frame){.type = FRAME_CONTROL, .control = {.what = CONTROL_RESET}});
 }
 
-/*
- * Returns when no daemon listens any more, so that the next `baton start` does not find the old
- * one.
- */
+/* Returns when no daemon listens, so that the next `baton start` does not find the old one. */
 static int run_stop(const struct cli_args *args)
 {
     const struct timespec pause = {.tv_nsec = 10 * NSEC_PER_MS};

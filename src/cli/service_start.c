@@ -83,8 +83,8 @@ static _Noreturn void become_daemon(const struct cli_args *args, const char *log
     }
     words[n] = NULL;
     /*
-     * The daemon outlives this process. A process that waits for the end of a pipe, or for a lock,
-     * of ours must not wait for the daemon.
+     * The daemon outlives this process. It must not keep a pipe or a lock of this process open, for
+     * the end of which another process waits.
      */
     (void)close_range(3, ~0U, 0);
     installed_exec("batond", words);

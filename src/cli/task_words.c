@@ -69,7 +69,7 @@ const char *task_rule_name(uint32_t rule)
     return rule < RULES ? names[rule] : "?";
 }
 
-/* The sentence about each rule. The number of a client or GPU stands between the two parts. */
+/* The sentence about each rule. The number of a client or GPU goes between the two parts. */
 static const struct {
     const char *before;
     const char *after; /* NULL: the sentence has no number */

@@ -1,7 +1,7 @@
 /*
  * The functions of CUDA's driver API that the client library uses, found at run time. So a program
- * that links libbaton also starts without CUDA. Under `baton run` they are those of the front, so
- * batches are scheduled.
+ * that links libbaton also starts without CUDA. Under `baton run` these are functions of the front,
+ * so batches are scheduled.
  */
 #ifndef CLIENT_CUDA_DRIVER_H
 #define CLIENT_CUDA_DRIVER_H

@@ -1,8 +1,8 @@
 /*
  * Where jobs begin and end, and the times that follow: response, occupying and pending times (GPES,
- * Sec. V; docs/layer.md, "Measures of a job"). For periodic work also jitter, misses and tardiness.
- * Pure accounting over instants that the caller gives; client/session.c adds the lock, the counters
- * and the messages.
+ * Sec. V; docs/statistics.md, "Measures of a job"). For periodic work also jitter, misses and
+ * tardiness. Pure accounting over instants that the caller gives; client/session.c adds the lock,
+ * the counters and the messages.
  *
  * A job's response lasts from its release to its end. Its release is, in this order:
  * - the instant that the program states: baton_job_begin_at();

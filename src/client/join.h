@@ -1,9 +1,9 @@
 /*
- * How libbaton.so, linked by a program, finds libbaton-layer.so, which has the fronts. Each has its
- * own copy of this folder, and a process must have only one session. The OpenCL loader loads the
- * layer, or the first CUDA call does. libbaton.so searches the loaded objects for it. If a program
- * under `baton run` names a job before it uses a GPU, libbaton.so loads the layer, which is named
- * in OPENCL_LAYERS. So there is no order of loading.
+ * How libbaton.so, linked by a program, finds libbaton-layer.so, which has the fronts. Each of the
+ * two libraries has its own copy of this folder, and a process must have only one session. The
+ * OpenCL loader, or the first CUDA call, loads the layer. libbaton.so searches the loaded objects
+ * for the layer. If a program under `baton run` names a job before it uses a GPU, libbaton.so loads
+ * the layer, which is named in OPENCL_LAYERS. So the order of loading does not matter.
  */
 #ifndef CLIENT_JOIN_H
 #define CLIENT_JOIN_H
@@ -32,9 +32,7 @@ struct join_hooks {
     void (*name_device)(uintptr_t device, char name[DEVICE_NAME_SIZE]);
 };
 
-/*
- * For the layer: makes this session (NULL: none) the one of the process, which join_hooks are for.
- */
+/* For the layer: makes this session the one of the process, which the hooks use. NULL: none. */
 void join_offer(struct session *session);
 extern const struct join_hooks join_hooks;
 

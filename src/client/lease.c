@@ -102,8 +102,8 @@ void lease_sleep(lease_word *word, uint64_t seen, baton_nsec until_at)
 /*
  * Until when a waiter stays awake. A holder that is asked to yield does so after one or two pieces,
  * which takes about that long. A sleeping thread wakes up to 0.1 ms late in a virtual machine. Only
- * threads with a real-time policy stay awake: for them a core is worth it, and other threads wait
- * longer anyway. With only one core the holder and the daemon need that core.
+ * threads with a real-time policy stay awake: their latency is worth a core, and other threads wait
+ * longer anyway. With only one core, the holder and the daemon need that core.
  */
 static baton_nsec awake_until(void)
 {
@@ -122,7 +122,7 @@ static baton_nsec awake_until(void)
                                                                                    : 0;
 }
 
-/* Awake or asleep: until the word differs from `seen`, or perhaps earlier. */
+/* Spins or sleeps until the word differs from `seen`, or perhaps shorter. */
 static void await_change(lease_word *word, uint64_t seen, baton_nsec awake_until_at, baton_nsec until_at)
 {
     while (atomic_load_explicit(word, memory_order_relaxed) == seen) {

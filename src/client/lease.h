@@ -120,7 +120,7 @@ static inline bool lease_yield_asked(const struct lease *lease)
 }
 
 /*
- * Does a client wait that is no less urgent? Then the hold should end soon, even if more is to
+ * Does a client wait that is no less urgent? Then the hold should end soon, even if more work is to
  * come.
  */
 static inline bool lease_turn_asked(const struct lease *lease)
@@ -143,11 +143,14 @@ int lease_yield(struct lease *lease);
 
 /*
  * The work of the hold has drained. Keeps the lease IDLE, or gives it back with one message if a
- * client waits. It gives back at once, except when only less urgent clients wait and the program
- * has recently come back soon: then after that time (linger.h).
+ * client waits. If only less urgent clients wait and the program has recently come back soon, the
+ * hold lingers first (linger.h).
  */
 void lease_end(struct lease *lease);
-/* The same, after a command of this kind: how soon the program comes back depends on it. */
+/*
+ * The same. last: the kind of the last command, on which the time until the program is back
+ * depends.
+ */
 void lease_end_as(struct lease *lease, enum engine_kind last);
 
 /*

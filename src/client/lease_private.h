@@ -17,7 +17,7 @@ static inline bool lease_grouped(const struct lease *lease)
     return atomic_load(&lease->session->protocol.leases[lease->index].grouped);
 }
 
-/* Sleeps until the word differs from `seen`, or until the instant, or perhaps earlier. */
+/* Sleeps until the word differs from `seen` or the instant has come, or perhaps shorter. */
 void lease_sleep(lease_word *word, uint64_t seen, baton_nsec until_at);
 
 /* ---- lingering: a hold kept for a program that is expected back soon (linger.h) ---- */

@@ -1,8 +1,8 @@
 /*
- * Will the program be back soon? A job that copies in, computes for 0.3 ms and copies out needs the
- * bus twice. A less urgent waiting client would get the bus in between, and the job would then wait
- * for a piece of that client. So a hold lingers if its program came back soon the last times and
- * only less urgent clients wait.
+ * Decides whether a hold lingers. A job that copies in, computes for 0.3 ms and copies out needs
+ * the bus twice. A less urgent waiting client would get the bus in between, and the job would then
+ * wait for a piece of that client. So a hold lingers if its program came back soon the last times
+ * and only less urgent clients wait.
  *
  * What the waiting clients lose is bounded. A hold lingers for at most LINGER_MOST, which is two
  * pieces, and in the long run for at most one LINGER_SHARE-th of the time. Pure: no clock, no lock.
@@ -14,7 +14,7 @@
 
 #define LINGER_MOST   NSEC_PER_MS
 #define LINGER_SHARE  8
-#define LINGER_CREDIT (4 * LINGER_MOST) /* the most that can be saved */
+#define LINGER_CREDIT (4 * LINGER_MOST) /* the most credit that can be saved */
 
 struct lingering {
     baton_nsec

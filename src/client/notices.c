@@ -69,7 +69,7 @@ static void print_text(FILE *out, const char *text)
     (void)fputc('"', out);
 }
 
-/* The kernel's readable name, and what the program calls it. */
+/* The kernel's readable name, and its symbol. */
 static void print_kernel(FILE *out, const char *symbol)
 {
     char readable[DEMANGLE_SIZE];

@@ -56,8 +56,8 @@ unsigned os_priority_of(int policy, int realtime_priority, int nice_value);
 unsigned os_priority_own(void);
 
 /*
- * Decides which thread runs first: the calling thread's real-time priority. 0: none, it shares the
- * cores. -1: it gets only idle time.
+ * The rank of the calling thread on the CPUs: its real-time priority. 0: none, it shares the cores.
+ * -1: it gets only idle time.
  */
 int os_priority_rank(void);
 

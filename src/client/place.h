@@ -1,8 +1,8 @@
 /*
- * Which GPU for the next job (placement `chosen`, docs/protocols.md M1)? Asked once per job, before
- * its data is uploaded. One round trip to the daemon, which knows what the other clients announced.
- * For worker threads: it blocks. Under the profile `gpusync` it blocks until the job holds a token
- * of the GPU that is the answer; under the others never for long.
+ * Chooses the GPU for the next job (placement `chosen`, docs/protocols.md M1). Call once per job,
+ * before its data is uploaded. One round trip to the daemon, which knows what the other clients
+ * announced. For worker threads: it blocks. Under the profile `gpusync` it blocks until the job
+ * holds a token of the chosen GPU; under the others never for long.
  *
  *     place_choose(session, leases, n, &request, &chosen);
  *     ... move the data, place_moved(), run ...
@@ -24,7 +24,7 @@
 struct place_request {
     unsigned gpus;       /* how many; 0 counts as 1 */
     size_t home;         /* index of the candidate whose GPU has the data; PLACE_NOWHERE: none has */
-    uint64_t bytes;      /* that would have to be moved away from home */
+    uint64_t bytes;      /* bytes that would have to be moved away from home */
     baton_nsec work;     /* GPU time of the job; 0: unknown */
     baton_nsec patience; /* how long the answer may take; 0: 20 ms, beyond which waiting does not pay */
 };

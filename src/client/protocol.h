@@ -1,12 +1,12 @@
 /*
  * The client's half of the conversation with batond: bytes in, bytes and lease words out. Pure: no
  * socket, no clock, no thread, no lock. client/session.c runs it over a real socket under the
- * session's lock; tests/daemon/test_histories.c runs many instances against the server in one
+ * session's lock. tests/daemon/test_histories.c runs many instances against the server in one
  * process.
  *
  *     OFFLINE --connected--> GREETING --WELCOME--> ONLINE --lost--> OFFLINE
  *
- * While offline or greeting, every lease is free: its word lives in a private page, and this side
+ * While offline or greeting, every lease is free: its word lives in a private page, and the client
  * acts as the daemon on it. When a lease moves between pages, the old word is called in as by a
  * daemon. After that no thread can begin or end on it without a message. A lease that is BUSY then
  * stays BUSY in the new page. After a welcome it is declared to the daemon, which grants nothing on

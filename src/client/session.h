@@ -122,10 +122,11 @@ static inline bool session_online(const struct session *session)
 }
 
 /*
- * Replaces the name by the one that the device (a CUDA ordinal, or the handle of an OpenCL root
- * device) was first given in this process. A front and a batch both name devices by calls of the
- * driver, any of which may fail once. With two names for one device, a batch would hold the bus of
- * the one while its own commands wait for the bus of the other. session: NULL is allowed.
+ * Replaces the name by the one that the device was first given in this process. device: a CUDA
+ * ordinal, or the handle of an OpenCL root device. A front and a batch both name devices by calls
+ * of the driver, any of which may fail once. If one device had two names, a batch would hold the
+ * bus of one name, and its own commands would wait for the bus of the other. session: NULL is
+ * allowed.
  */
 void session_name_device(struct session *session, uintptr_t device, char name[DEVICE_NAME_SIZE]);
 
@@ -145,8 +146,8 @@ uint32_t session_generation(struct session *session);
 void session_plan(const struct session *session, struct session_plan *ret_plan);
 
 /*
- * Asks for another base priority, 1..99; the daemon clips it to the user's ceiling and answers with
- * a plan.
+ * Asks for another base priority, 1..99. The daemon limits it to the user's ceiling and answers
+ * with a plan.
  */
 void session_set_priority(struct session *session, unsigned priority);
 
@@ -189,7 +190,7 @@ void session_notice_again(struct session *session, int number);
 /*
  * Jobs (client/jobs.h). The first job that the program itself reports switches inferred jobs off
  * for good, and the statistics begin anew. Instants are of CLOCK_MONOTONIC. Release and end are
- * measured here, once; the statistics, the trace and the daemon all use these two numbers.
+ * measured here, once. The statistics, the trace and the daemon all use these two numbers.
  */
 void session_job_begin(struct session *session, bool explicit_job, baton_nsec at);
 /* An explicit job whose release the program states: 0, or -EINVAL (client/jobs.h). */
@@ -208,7 +209,7 @@ void session_job_end(struct session *session, bool explicit_job, baton_nsec at);
 bool session_job_running(struct session *session);
 
 /*
- * Writes the object of `--stats` (docs/layer.md) to path, whole or not at all; 0 or -errno.
+ * Writes the object of `--stats` (docs/statistics.md) to path, whole or not at all; 0 or -errno.
  * session: NULL for a program that has not used Baton; then every key is there with nothing
  * counted.
  */

@@ -60,13 +60,13 @@ struct session {
     pid_t threads[SESSION_THREADS]; /* registered; reported to every new daemon */
     size_t n_threads;
     struct os_priority os_priority;
-    struct frame_plan plan; /* in force; protocol.plan is the newest */
+    struct frame_plan plan; /* the plan in force; protocol.plan is the newest */
     bool plan_waits;        /* jobs_lock: the newest plan waits for the end of the running job ... */
     _Atomic bool plan_due;  /* ... and that job has ended */
     _Atomic uint64_t bound; /* of the plan in force; 0: none */
     uint32_t placings;      /* PLACE questions asked so far */
     _Atomic bool online;
-    _Atomic bool one_bus;          /* ... and that daemon arbitrates buses (lease_on_one_bus()) */
+    _Atomic bool one_bus;          /* the daemon arbitrates buses (lease_on_one_bus()) */
     _Atomic uint32_t local_yields; /* leases whose reaper was armed when YIELD was already set */
     struct lease leases[PAGE_LEASES];
     pthread_mutex_t jobs_lock;
@@ -101,7 +101,7 @@ void session_print_notices(struct session *session, FILE *out);
  */
 int session_start_thread(struct session *session);
 
-/* Writes the state of the job into the page, such as a new one. Takes jobs_lock. */
+/* Writes the state of the job into the page, for example into a new page. Takes jobs_lock. */
 void session_publish_job(struct session *session);
 
 /* Sends what is queued; lock held. Never blocks. */
@@ -118,8 +118,9 @@ void session_plan_take(struct session *session);
 void session_plan_border(struct session *session);
 
 /*
- * On the session's thread. lease_linger_due() ends holds that have lingered long enough. The other
- * ends this hold if a client waits that is no less urgent; false: the hold does not linger.
+ * On the session's thread. lease_linger_due() ends holds that have lingered long enough.
+ * lease_linger_called() ends this hold if a client waits that is no less urgent; false: the hold
+ * does not linger.
  */
 void lease_linger_due(struct session *session);
 bool lease_linger_called(struct lease *lease);
@@ -136,7 +137,7 @@ void session_take_socket(struct session *session, int fd);
 bool session_has_socket(const struct session *session);
 void session_drop_socket(struct session *session);
 
-/* Makes those of the two timers that do not exist. 0 or -errno. */
+/* Makes those of the two timers that do not exist yet. 0 or -errno. */
 int session_make_timers(struct session *session);
 void session_drop_timers(struct session *session);
 /*

@@ -13,8 +13,8 @@
 #define RETRY_MS 1000 /* for a folder that cannot be watched, or for a missed event */
 #define LOOK_MS  1000 /* between checks for closed descriptors, which no event reports */
 /*
- * How long a daemon that welcomes a client keeps the connection. One that closes it earlier is not
- * asked again at once.
+ * A daemon that keeps a connection for this long has accepted the client. If it closes earlier, the
+ * client does not reconnect at once.
  */
 #define STAYS        NSEC_PER_SEC
 #define THREAD_STACK (128 * 1024)
@@ -83,8 +83,8 @@ static void wait_for_daemon(struct session *session)
 /* ---- the thread ---- */
 
 /*
- * False: the daemon sent no welcome, or closed the connection soon after it. It is not asked again
- * at once.
+ * False: the daemon sent no welcome, or closed the connection soon after it. The caller then waits
+ * before it reconnects.
  */
 static bool hang_up(struct session *session)
 {

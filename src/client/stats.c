@@ -113,8 +113,8 @@ static void send_job(struct session *session, uint32_t what, baton_nsec deadline
 }
 
 /*
- * Tells the daemon, if it asked for jobs: policies that rank jobs need their borders. No frame is
- * made otherwise: it is large, and each synchronous launch may be a job.
+ * Tells the daemon, if it asked for jobs: policies that rank jobs need their begins and ends.
+ * Otherwise makes no frame: a frame is large, and each synchronous launch may be a job.
  */
 static void tell_daemon(struct session *session, uint32_t what, baton_nsec deadline_at)
 {

@@ -1,12 +1,12 @@
 /*
- * The binary interface of CUDA's driver API (libcuda.so.1) as far as Baton implements or
- * interposes it: handles, error codes, attribute numbers and structs, written from the documented
- * interface. No header of NVIDIA's is needed to build Baton. Names and layouts are those of the
- * interface, because programs are compiled against them; tests/cuda_abi compares sizes and offsets
- * with the toolkit's header where one is installed.
+ * The binary interface of CUDA's driver API (libcuda.so.1) as far as Baton implements or interposes
+ * it: handles, error codes, attribute numbers and structs, written from the documented interface.
+ * No header of NVIDIA's is needed to build Baton. Names and layouts are those of the interface,
+ * because programs are compiled against them. tests/cuda_abi compares sizes and offsets with the
+ * toolkit's header where one is installed.
  *
- * Structs of the current (64-bit, "_v2") generation only: programs of the 32-bit generation do not
- * run on any driver of today.
+ * Only structs of the current (64-bit, "_v2") generation: no present driver runs programs of the
+ * 32-bit generation.
  */
 #ifndef CUDA_ABI_DRIVER_ABI_H
 #define CUDA_ABI_DRIVER_ABI_H
@@ -482,6 +482,6 @@ typedef enum {
     CU_MEMPOOL_ATTR_USED_MEM_HIGH,
 } CUmemPool_attribute;
 
-typedef int CUdevice_attribute; /* numbers: cuda_abi/device_attributes.def */
+typedef int CUdevice_attribute; /* numbers: cuda_cpu/driver/device_attributes.def */
 
 #endif

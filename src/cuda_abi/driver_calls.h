@@ -1,6 +1,6 @@
 /*
- * The calls of the driver API that Baton implements or makes, as documented. Names that are listed
- * in names.def and not here exist, too, but nothing in Baton calls them.
+ * The calls of the driver API that Baton implements or makes, as documented. Names that are in
+ * names.def and not here exist too, but nothing in Baton calls them.
  */
 #ifndef CUDA_ABI_DRIVER_CALLS_H
 #define CUDA_ABI_DRIVER_CALLS_H

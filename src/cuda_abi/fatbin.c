@@ -14,7 +14,7 @@
 
 enum { KIND_PTX = 1, WRAPPER_LINKED = 2 };
 
-/* Of the program's data. */
+/* In the program's data. */
 struct fatbin_wrapper {
     uint32_t magic, version;
     const void *data;
@@ -40,7 +40,7 @@ struct fatbin_entry {
     uint64_t uncompressed;
 };
 
-/* Byte by byte: a text may be shorter than the number, and differs before it ends. */
+/* Compares byte by byte: a text may be shorter than the number, and then differs before it ends. */
 static bool begins_with(const void *image, uint32_t magic)
 {
     const unsigned char *expected = (const unsigned char *)&magic;
@@ -150,9 +150,9 @@ static int expand(const struct fatbin_entry *entry, const unsigned char *payload
 }
 
 /*
- * As a driver chooses: the newest architecture that is not above the device's. PTX of later ones
- * only is taken as well, the oldest of it: it is refused if it needs what the device does not have,
- * and runs otherwise.
+ * Chooses as a driver does: the newest architecture that is not above the device's. If there are
+ * only later ones, takes the oldest of them: it is refused if it needs what the device lacks, and
+ * runs otherwise.
  */
 static bool is_better(uint32_t architecture, uint32_t chosen, uint32_t device)
 {

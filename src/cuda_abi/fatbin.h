@@ -14,7 +14,7 @@ enum {
     FATBIN_MALFORMED = 2,
 };
 
-/* Is it one (a wrapper or the container itself), as opposed to PTX text? */
+/* Is this a fatbin (a wrapper or the container itself), as opposed to PTX text? */
 bool fatbin_is(const void *image);
 
 /*
@@ -24,9 +24,9 @@ bool fatbin_is(const void *image);
 const void *const *fatbin_parts(const void *image);
 
 /*
- * The PTX for a device of the architecture, 80 for sm_80 (the newest up to its own, else the oldest
- * above), as a fresh text with a terminating 0, which the caller frees. 0, -ENOMEM or an answer
- * above. The container says its own size; it is trusted as far as its parts lie within it.
+ * The PTX for a device of the architecture (80: sm_80): the newest up to its own, else the oldest
+ * above. The caller frees the text, which has a terminating 0. 0, -ENOMEM or an answer above. The
+ * container states its own size, which is trusted as far as its parts lie within it.
  */
 int fatbin_ptx(const void *image, unsigned architecture, char **ret_text, size_t *ret_size);
 

@@ -1,6 +1,4 @@
-/*
- * Calls of the driver API from before cuLaunchKernel, and those of tools: see driver_calls.h.
- */
+/* Calls of the driver API that precede cuLaunchKernel, and calls for tools: see driver_calls.h. */
 #ifndef CUDA_ABI_LEGACY_CALLS_H
 #define CUDA_ABI_LEGACY_CALLS_H
 

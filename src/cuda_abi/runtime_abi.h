@@ -1,7 +1,7 @@
 /*
  * The binary interface of CUDA's runtime API (libcudart.so.13) as far as Baton implements it,
  * written from the documented interface. Handles are those of the driver API; error codes with the
- * same number mean the same. See driver_abi.h for why the names are not ours.
+ * same number mean the same. driver_abi.h explains why the names are CUDA's.
  */
 #ifndef CUDA_ABI_RUNTIME_ABI_H
 #define CUDA_ABI_RUNTIME_ABI_H

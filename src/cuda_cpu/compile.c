@@ -30,7 +30,7 @@ static const char common_flags[] =
 /* Without it gcc vectorises few loops at -O2. clang does not know the option. */
 static const char gcc_flags[] = "-fvect-cost-model=dynamic";
 
-/* What this processor has beyond the least of its kind. */
+/* Options for what this processor has beyond the least of its architecture. */
 static const char *processor_flags(void)
 {
 #if defined(__x86_64__)
@@ -103,7 +103,7 @@ static int write_text(const char *path, const char *text, size_t size)
     return !file ? -errno : fclose(file) == 0 && written == size ? 0 : -EIO;
 }
 
-/* Runs the compiler on folder/unit.c. Its words go to the log. */
+/* Runs the compiler on folder/unit.c. What it prints goes to the log. */
 static enum cpu_status run_compiler(const char *compiler, const char *folder,
                                     const struct image_options *options, char *log, size_t log_size)
 {
@@ -196,7 +196,7 @@ static enum cpu_status compile(const char *text, size_t size, const struct image
     return status;
 }
 
-/* The code of the entry, if there is one that is whole. */
+/* The code of the cache entry, if that entry is complete. */
 static bool read_cache(const char *folder, const char *key, char **ret_code, size_t *ret_size)
 {
     uint8_t *bytes;
@@ -232,8 +232,9 @@ static void write_cache(const char *folder, const char *key, const char *code, s
 }
 
 /*
- * A path of the descriptor that no load before had: the loader takes a library for the one that it
- * knows by the same path. The bits of a counter become `//.` and `/.` in it.
+ * A path of the descriptor that no earlier load used: the dynamic loader takes a library with a
+ * known path for the one that it has already. The bits of a counter become `//.` and `/.` in the
+ * path.
  */
 static void path_of(int fd, char ret_path[160])
 {
@@ -245,7 +246,7 @@ static void path_of(int fd, char ret_path[160])
     (void)snprintf(ret_path + n, 160 - n, "/%d", fd);
 }
 
-/* From memory: what was checked is what is loaded. */
+/* Loads from memory, so that the code loaded is the code that was checked. */
 static enum cpu_status load(const char *code, size_t size, struct image *image, char *log, size_t log_size)
 {
     int fd = memfd_create("baton-device-code", MFD_CLOEXEC);

@@ -6,10 +6,10 @@
 #include <signal.h>
 #include <stdatomic.h>
 
-enum { DEVICE_SIGNALS = 4 }; /* that a kernel's fault raises */
+enum { DEVICE_SIGNALS = 4 }; /* signals that a kernel's fault raises */
 
 struct device_state {
-    pthread_mutex_t lock;                    /* `before` */
+    pthread_mutex_t lock;                    /* guards `before` */
     struct sigaction before[DEVICE_SIGNALS]; /* what the program had installed (exec/fault.c) */
     atomic_uint n_loaded;                    /* images that were loaded (compile.c) */
 };

@@ -1,4 +1,4 @@
-/* Loading: read, link, emit, compile. What a loaded image tells about itself is in image_fill.c. */
+/* Loading: read, link, emit, compile. The facts about a loaded image are in image_fill.c. */
 #include "base/draft.h"
 #include "cuda_cpu/device/device_text.h"
 #include "cuda_cpu/emit/emit.h"
@@ -14,9 +14,9 @@ enum { TEXT = 4096 };
 
 struct loading {
     struct ptx_module *modules;
-    size_t n; /* read so far: also the one that failed */
+    size_t n; /* texts read so far, including one that failed */
     struct unit unit;
-    char text[TEXT]; /* why not */
+    char text[TEXT]; /* why the load failed */
 };
 
 static void tell(const struct image_options *options, const char *text)
@@ -25,7 +25,7 @@ static void tell(const struct image_options *options, const char *text)
         (void)snprintf(options->log, options->log_size, "%s%s", text, text[0] ? "\n" : "");
 }
 
-/* A version that is not known is a status of its own. */
+/* An unknown version has a status of its own. */
 static enum cpu_status status_of(const struct input_error *error, bool refused)
 {
     if (refused)
@@ -83,7 +83,7 @@ static const struct ptx_operand *missing_in(const struct ptx_operand *operand)
     return found;
 }
 
-/* Functions that code needs and no module defines. */
+/* Checks for functions that code needs and no module defines. */
 static enum cpu_status check_calls(struct loading *loading)
 {
     for (size_t i = 0; i < loading->unit.n_routines; i++) {
@@ -126,7 +126,7 @@ static void done(struct loading *loading)
     free(loading->modules);
 }
 
-/* The whole C text: device functions first. */
+/* The whole C text; the device functions come first. */
 static int write_unit(const struct unit *unit, char **ret_text, size_t *ret_size)
 {
     const char *const parts[] = {device_abi,  device_integer, device_real,

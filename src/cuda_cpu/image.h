@@ -1,8 +1,8 @@
 /*
  * A module: PTX texts, read, checked, linked with each other, translated to C, compiled (or found
  * in the cache on disk) and mapped into this process. The code is made once per distinct set of
- * texts and shared; each image has memory of its own for its global and constant variables, in the
- * given space.
+ * texts and shared. Each image has its own memory for global and constant variables, in the given
+ * space.
  *
  * An image is immutable after loading; any thread may read it. It must outlive every launch of its
  * entries.
@@ -21,7 +21,7 @@ struct image_text {
     size_t size;
 };
 
-/* What the compiler is asked for: good code, or code soon. */
+/* What the compiler optimises for: fast code, or a short compilation. */
 enum image_haste { IMAGE_WELL /* -O2 */, IMAGE_SOON /* -Og */, IMAGE_AT_ONCE /* -O0 */ };
 
 struct image_options {
@@ -31,11 +31,11 @@ struct image_options {
     bool keep_unresolved; /* a call of a missing function faults when it runs, instead of failing the load */
     char *log;            /* errors, one a line, always with a terminating 0; may be NULL */
     size_t log_size;
-    void *owner; /* for the space: whose memory the variables are */
+    void *owner; /* for the space: the owner of the memory of variables */
 };
 
 /*
- * Loads n texts as one module; extern symbols of one are resolved by visible symbols of another
+ * Loads n texts as one module. Visible symbols of one text resolve extern symbols of another
  * (cuLink). Writes *ret_image only for CPU_OK. The log holds lines such as `ptx:12:5: expected ...,
  * found mma.sync.aligned.m16n8k16...`.
  */
@@ -43,7 +43,7 @@ enum cpu_status image_load(struct space *space, const struct image_text texts[],
                            const struct image_options *options, struct image **ret_image);
 void image_free(struct image *image); /* NULL is fine; no launch may run */
 
-/* Reads and checks the texts only: what image_load would say before it compiles. */
+/* Only reads and checks the texts: reports what image_load() would report before it compiles. */
 enum cpu_status image_check(const struct image_text texts[], size_t n, const struct image_options *options);
 
 struct image_parameter {
@@ -57,13 +57,13 @@ struct image_entry {
     uint32_t parameter_bytes;     /* of the packed buffer */
     uint32_t static_shared_bytes; /* of this entry and the functions it may call */
     uint32_t local_bytes;         /* per thread, without recursion */
-    uint32_t max_threads;         /* by .maxntid or .reqntid; 0: no limit of its own */
+    uint32_t max_threads;         /* from .maxntid or .reqntid; 0: no limit of its own */
     uint32_t required_threads[3]; /* .reqntid; 0 0 0: any */
     uint32_t max_registers;       /* .maxnreg; 0: not said */
-    uint32_t registers; /* an estimate for attribute queries: declared 32-bit registers, at most 255 */
-    bool switches;      /* runs as fibres: barriers, warp operations or loops that may wait */
-    bool uses_barriers; /* bar.sync, bar.red, mbarrier */
-    bool is_grid_wide;  /* reads the workspace of a grid barrier: sensible only for cooperative launches */
+    uint32_t registers;       /* an estimate for attribute queries: declared 32-bit registers, at most 255 */
+    bool switches;            /* runs as fibres: barriers, warp operations or loops that may wait */
+    bool uses_barriers;       /* bar.sync, bar.red, mbarrier */
+    bool is_grid_wide;        /* reads the workspace of a grid barrier: works only in cooperative launches */
     bool uses_dynamic_shared; /* refers to an extern .shared array */
     size_t index;             /* of image_entry_at() */
 };

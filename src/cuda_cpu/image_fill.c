@@ -1,4 +1,4 @@
-/* Entries and variables of a loaded image, and the first values of its memory. */
+/* Entries and variables of a loaded image, and the initial values of its memory. */
 #include "cuda_cpu/image_private.h"
 
 #include <errno.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Names are copied one behind the other; `at` is where the next goes. */
+/* Copies names one behind the other; *at is where the next one goes. */
 static const char *keep_name(char **at, struct ptx_name name)
 {
     char *copy = *at;
@@ -78,7 +78,7 @@ static void fill_entry(struct image *image, const struct unit_routine *from, siz
         *(*parameters)++ = (struct image_parameter){p->offset, (uint32_t)p->size, p->alignment};
 }
 
-/* The address that a symbol in an initialiser means; false: it has none. */
+/* The address of a symbol in an initialiser; false: it has none. */
 static bool address_of(const struct image *image, const struct unit *unit, struct ptx_module *module,
                        struct ptx_name name, uint64_t *ret_address)
 {

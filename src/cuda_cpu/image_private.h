@@ -32,9 +32,7 @@ struct image {
 enum cpu_status image_fill(struct image *image, const struct unit *unit, void *owner, char *text,
                            size_t size);
 
-/*
- * The C text as loaded code: from the cache, or from the compiler. *ret_cached says which.
- */
+/* Makes loaded code of the C text, from the cache or by the compiler; *ret_cached says which. */
 enum cpu_status image_compile(const char *text, size_t size, const struct image_options *options,
                               struct image *image, char *log, size_t log_size);
 

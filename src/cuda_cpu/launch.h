@@ -1,12 +1,12 @@
 /*
  * Execution of a grid on the calling thread. A worker is what one thread needs for it: stacks of
- * device threads, shared memory, a signal stack. One worker belongs to one host thread at a time;
+ * device threads, shared memory, a signal stack. A worker belongs to one host thread at a time;
  * several workers run side by side.
  *
  * A kernel's fault (a stray access, trap, stack overflow) ends its launch with a status and leaves
- * the process unharmed: while a launch runs, SIGSEGV, SIGBUS, SIGILL and SIGFPE of the launching
- * thread are the launch's; all others go to the handlers that the program has installed. Handlers
- * are looked at again at each launch, so the program may change them at any time.
+ * the process unharmed. While a launch runs, SIGSEGV, SIGBUS, SIGILL and SIGFPE that the launching
+ * thread causes end the launch. All others go to the handlers that the program has installed. Each
+ * launch looks for these handlers again, so the program may change them at any time.
  */
 #ifndef CUDA_CPU_LAUNCH_H
 #define CUDA_CPU_LAUNCH_H
@@ -21,11 +21,11 @@ void worker_free(
     struct worker *worker); /* NULL is fine; from the thread that used it, or after that thread has ended */
 
 /*
- * From any thread: the launch that the worker runs now, or starts next, ends with CPU_ABORTED
- * within microseconds.
+ * From any thread: the worker's present launch, or its next one, ends with CPU_ABORTED within
+ * microseconds.
  */
 void worker_abort(struct worker *worker);
-void worker_forgive(struct worker *worker); /* takes a worker_abort() back, so that later launches run */
+void worker_forgive(struct worker *worker); /* cancels worker_abort(), so that later launches run */
 
 enum texture_address { TEXTURE_WRAP, TEXTURE_CLAMP, TEXTURE_MIRROR, TEXTURE_BORDER };
 enum texture_format {
@@ -68,10 +68,7 @@ struct surface {
     struct texture_image image;
 };
 
-/*
- * What the launch asks of its caller; all may be NULL but are called from the launching thread
- * only.
- */
+/* Functions of the caller. Each may be NULL; all are called from the launching thread only. */
 struct launch_calls {
     void *context;
     /*
@@ -81,8 +78,8 @@ struct launch_calls {
     const struct texture *(*texture)(void *context, uint64_t handle);
     const struct surface *(*surface)(void *context, uint64_t handle);
     /*
-     * Text that the kernel prints, in order; complete calls of printf, not terminated. NULL: it
-     * goes to standard output.
+     * Text that the kernel prints, in order: complete calls of printf, without a terminating 0.
+     * NULL: to standard output.
      */
     void (*print)(void *context, const char *text, size_t length);
     /*
@@ -102,7 +99,7 @@ struct launch {
     uint32_t dynamic_shared_bytes;
     const void *parameters; /* entry->parameter_bytes bytes, copied */
     bool is_cooperative;    /* all blocks are resident at once; the grid barrier works */
-    uint32_t stack_bytes;   /* the context's stack limit; 0: 1024. Matters for recursion. */
+    uint32_t stack_bytes;   /* the context's stack limit, for recursion; 0: 1024 */
     uint64_t heap_bytes;    /* the context's malloc heap limit; 0: 8 MiB */
     uint64_t grid_id;       /* %gridid */
     struct launch_calls calls;

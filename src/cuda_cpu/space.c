@@ -9,11 +9,9 @@
 
 enum { PAGE = 4096, LARGEST_ALIGNMENT = 2 << 20 };
 
-/*
- * One allocation: pages [first, first + pages) of the space; the page behind them is free of use.
- */
+/* One allocation: pages [begin, end) of the space; the last page is unmapped. */
 struct space_piece {
-    uint64_t begin, end; /* addresses of whole pages, the unmapped one behind included */
+    uint64_t begin, end; /* addresses of whole pages, including the unmapped one at the end */
     struct space_block block;
 };
 
@@ -22,7 +20,11 @@ struct space {
     pthread_mutex_t lock;       /* guards what follows */
     struct space_piece *pieces; /* by address */
     size_t n, room;
-    uint64_t next; /* behind the latest allocation: freed addresses are used again as late as possible */
+    /*
+     * end of the latest allocation: the search starts here, so freed addresses are reused as late
+     * as possible
+     */
+    uint64_t next;
 };
 
 int space_new(uint64_t bytes, struct space **ret_space)
@@ -156,7 +158,7 @@ int space_reserve(struct space *space, uint64_t size, uint64_t alignment, uint64
         r = insert(space, index, &piece);
     }
     if (space->next == wanted || piece.begin == wanted)
-        space->next = next; /* a wish is no place to go on from */
+        space->next = next; /* an address that the caller asked for does not move the search */
     (void)pthread_mutex_unlock(&space->lock);
     if (!r)
         *ret_address = piece.block.address;
@@ -188,7 +190,7 @@ int space_import(struct space *space, int file, uint64_t pages, uint64_t offset,
     return r;
 }
 
-/* Writes what is not zero: pages that were never touched stay holes. */
+/* Writes only pages that are not zero, so that untouched pages stay holes. */
 static int copy_pages(int file, const unsigned char *pages, uint64_t n)
 {
     static const unsigned char zeros[PAGE];
@@ -243,7 +245,7 @@ int space_allocate(struct space *space, uint64_t size, uint64_t alignment, void 
     (void)pthread_mutex_lock(&space->lock);
     if (find_room(space, bytes + PAGE, alignment, &index, &piece.begin)) {
         piece.end = piece.begin + bytes + PAGE;
-        /* The block ends as near to the unmapped page as it can. */
+        /* The block ends as close to the unmapped page as its alignment allows. */
         piece.block.address = (piece.begin + bytes - size) / alignment * alignment;
         r = mprotect((void *)(uintptr_t)piece.begin, bytes, PROT_READ | PROT_WRITE) < 0
                 ? -ENOMEM
@@ -265,7 +267,7 @@ int space_release(struct space *space, uint64_t address)
     if (i < space->n && space->pieces[i].block.address == address) {
         const struct space_piece *piece = &space->pieces[i];
 
-        /* Mapped anew: the memory goes back, and the next owner finds zeros. */
+        /* Maps the pages anew: frees the memory, and the next owner finds zeros. */
         (void)mmap((void *)(uintptr_t)piece->begin, piece->end - piece->begin, PROT_NONE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
         memmove(space->pieces + i, space->pieces + i + 1, (space->n - i - 1) * sizeof *space->pieces);

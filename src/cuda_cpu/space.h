@@ -1,11 +1,11 @@
 /*
  * The address space of the software device. Device pointers are host addresses within one reserved
- * range of this process: global and constant memory, managed and pinned memory, stacks of device
- * threads and shared memory all lie in it. What is not allocated is not mapped, so a stray access
- * faults; generated code checks that each address lies in the range, so a host pointer is refused
- * as on a GPU. One space serves all devices of the process (peers reach each other's memory).
+ * range of this process: global, constant, managed and pinned memory, stacks of device threads, and
+ * shared memory. Addresses that are not allocated are not mapped, so a stray access faults.
+ * Generated code checks that each address lies in the range, so a host pointer is refused as on a
+ * GPU. One space serves all devices of the process (peers reach each other's memory).
  *
- * Every allocation has whole pages and an unmapped page behind it. The caller's block ends as near
+ * Every allocation has whole pages and an unmapped page behind it. The caller's block ends as close
  * to that page as its alignment allows, so that an overrun faults early. Functions are thread-safe.
  * Memory is zeroed and committed on first touch.
  */
@@ -19,9 +19,9 @@
 struct space;
 
 struct space_block {
-    uint64_t address; /* as handed out */
-    uint64_t size;    /* as asked for */
-    void *owner;      /* the caller's word for it */
+    uint64_t address; /* where the caller's block begins */
+    uint64_t size;    /* as the caller asked */
+    void *owner;      /* as the caller gave it */
 };
 
 /* Reserves the range; `bytes` is rounded up to a power of two, at least 1 GiB. 0, -ENOMEM. */
@@ -37,24 +37,24 @@ int space_allocate(struct space *space, uint64_t size, uint64_t alignment, void 
                    uint64_t *ret_address);
 
 /*
- * Addresses without memory, for the caller to map files into; a block like any other. size: whole
- * pages. alignment: a power of two. wanted: where it should begin; anywhere else when that is not
- * free, or 0.
+ * Reserves addresses without memory, for the caller to map files into. The result is a block like
+ * any other. size: whole pages. alignment: a power of two. wanted: the preferred address, or 0; if
+ * it is not free, any other.
  */
 int space_reserve(struct space *space, uint64_t size, uint64_t alignment, uint64_t wanted,
                   uint64_t *ret_address);
 
 /*
- * A block whose pages are those of a file: `pages` bytes of it, the block `size` bytes from
- * `offset` on. The file stays the caller's. -ENOMEM, -EINVAL.
+ * A block whose pages are those of a file: `pages` bytes of it. The block has `size` bytes, from
+ * `offset` on. The caller keeps the file. -ENOMEM, -EINVAL.
  */
 int space_import(struct space *space, int file, uint64_t pages, uint64_t offset, uint64_t size,
                  uint64_t *ret_address);
 
 /*
- * Moves the block's pages into a new memory file of that name, which other processes may map, too.
- * Nothing may access the block meanwhile. *ret_offset: of the block in the file. 0, -ENOENT, or
- * -errno of the file: the block is as before then.
+ * Moves the block's pages into a new memory file of that name, which other processes may map too.
+ * No thread may access the block meanwhile. *ret_offset: of the block in the file. 0, -ENOENT, or
+ * -errno of the file; after an error the block is unchanged.
  */
 int space_share(struct space *space, uint64_t address, const char *name, int *ret_file, uint64_t *ret_pages,
                 uint64_t *ret_offset);

@@ -42,8 +42,8 @@ static bool is_weak(enum ptx_linkage linkage)
 }
 
 /*
- * Enters a visible definition; CPU_DUPLICATE for a second one that is not weak. *ret_index: which
- * one counts.
+ * Enters a visible definition; CPU_DUPLICATE for a second one that is not weak. *ret_index: the
+ * definition that counts.
  */
 static int enter(struct index *index, struct ptx_name name, enum ptx_linkage linkage, bool is_routine,
                  uint32_t own, uint32_t *ret_index, char *text, size_t size)

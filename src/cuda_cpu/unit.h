@@ -1,7 +1,7 @@
 /*
- * PTX modules that become one piece of code: names resolved across them, variables placed, and for
- * each routine what it does that matters for how it runs. Pure functions over what src/ptx has
- * read.
+ * PTX modules that become one piece of code: names are resolved across modules, variables are
+ * placed, and each routine is examined for what decides how it runs. Pure functions over what
+ * src/ptx has read.
  */
 #ifndef CUDA_CPU_UNIT_H
 #define CUDA_CPU_UNIT_H
@@ -9,9 +9,7 @@
 #include "cuda_cpu/cpu_status.h"
 #include "ptx/ptx_module.h"
 
-/*
- * What routines and variables have in their `user` field once the unit is made, besides an index.
- */
+/* What the `user` field of a routine or variable holds once the unit is made, besides an index. */
 enum {
     UNIT_DYNAMIC = 0x7ffffff0, /* extern .shared without a size */
     UNIT_NOTHING,              /* nothing defines it */
@@ -37,7 +35,7 @@ struct unit_routine {
     struct ptx_module *module;
     struct ptx_routine *routine;
     unsigned facts;     /* of this routine alone */
-    unsigned all_facts; /* with all that it may call */
+    unsigned all_facts; /* including all that it may call */
     bool is_address_taken;
     uint32_t function; /* index in the table of functions, if its address is taken */
     uint64_t shape;    /* of parameters and results */
@@ -45,7 +43,7 @@ struct unit_routine {
     uint32_t *callees; /* indices, sorted, without repetition */
     size_t n_callees;
     bool *spins;           /* per statement: a branch back in a loop that may wait; NULL: none */
-    uint64_t shared_bytes; /* of an entry: of all static variables it can reach */
+    uint64_t shared_bytes; /* an entry: of all static variables it can reach */
 };
 
 struct unit_variable {
@@ -68,7 +66,8 @@ struct unit {
 };
 
 /*
- * Resolves and analyses. On anything but CPU_OK, text[0..size) says why; unit_done() in any case.
+ * Resolves and analyses. If the answer is not CPU_OK, text[0..size) has the reason. The caller
+ * calls unit_done() in any case.
  */
 enum cpu_status unit_make(struct unit *unit, struct ptx_module *modules, size_t n, char *text, size_t size);
 void unit_done(struct unit *unit);
@@ -80,11 +79,11 @@ int unit_place_shared(struct unit *unit);
 
 /* Does the entry wait for other threads? */
 bool unit_switches(const struct unit_routine *routine);
-/* It does, but only at barriers of the whole block in its own body. */
+/* Does the entry wait only at barriers of the whole block, in its own body? */
 bool unit_is_staged(const struct unit *unit, const struct unit_routine *routine);
 
 /*
- * The shape of parameters and results: equal for functions that may be called through the same
+ * The shape of parameters and results. Functions with equal shapes may be called through the same
  * prototype.
  */
 uint64_t unit_shape(const struct ptx_variable *returns, const struct ptx_variable *parameters);

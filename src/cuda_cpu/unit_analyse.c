@@ -1,4 +1,6 @@
-/* What each routine does, alone and with all that it may call; where shared variables lie. */
+/*
+ * Finds what each routine does, alone and with all that it may call, and places shared variables.
+ */
 #include "cuda_cpu/unit.h"
 #include "ptx/flow_graph.h"
 
@@ -48,8 +50,8 @@ static bool is_read(const struct ptx_operand *operand)
 }
 
 /*
- * Does the statement read what another thread may write? Only a loop with such a statement can
- * wait.
+ * Does the statement read what another thread may write? A loop can only wait if it has such a
+ * statement.
  */
 static bool may_wait(const struct ptx_module *module, const struct ptx_statement *statement)
 {
@@ -131,7 +133,7 @@ static int look_at_statement(struct unit *unit, struct unit_routine *routine, co
     case PTX_MBARRIER: /* a test lets other threads run */
         routine->facts |= may_wait(routine->module, s) ? UNIT_WARP : 0;
         return 0;
-    case PTX_EXIT: /* from within a function, only a thread with a stack of its own can leave */
+    case PTX_EXIT: /* inside a function, only a thread with its own stack can leave */
         routine->facts |= routine->routine->is_entry ? 0 : UNIT_WARP;
         return 0;
     case PTX_CALL:
@@ -183,7 +185,7 @@ struct unit_walk {
     size_t n;
 };
 
-/* Everything that the routine may call, itself included: state becomes 2 for each. */
+/* Everything that the routine may call, including itself: sets their state to 2. */
 static void reach(struct unit_walk *walk, size_t root)
 {
     walk->n = 0;
@@ -206,8 +208,8 @@ static void reach(struct unit_walk *walk, size_t root)
 }
 
 /*
- * Facts and memory of a routine with all that it may call. Calls by functions count as recursion:
- * that only costs address space.
+ * Facts and memory of a routine with all that it may call. Indirect calls count as recursion, which
+ * costs only address space.
  */
 static void sum_up(struct unit_walk *walk, size_t root)
 {
@@ -247,7 +249,7 @@ int unit_analyse(struct unit *unit)
             unit->routines[i].function = (uint32_t)unit->n_functions;
             unit->functions[unit->n_functions++] = (uint32_t)i;
         }
-    /* Only entries are asked about: with many functions, a walk from each would be quadratic. */
+    /* Only for entries: with many functions, a walk from each would take quadratic time. */
     for (size_t i = 0; i < unit->n_routines && !r; i++)
         if (unit->routines[i].routine->is_entry)
             sum_up(&walk, i);
@@ -300,7 +302,7 @@ static void mark_shared(const struct ptx_operand *operand, bool *used)
         mark_shared(&operand->parts[i], used);
 }
 
-/* Which shared variables the routine itself names. */
+/* The shared variables that the routine itself names. */
 static void shared_of(const struct unit_routine *routine, bool *used)
 {
     for (size_t i = 0; i < routine->routine->n; i++) {
@@ -312,8 +314,8 @@ static void shared_of(const struct unit_routine *routine, bool *used)
 }
 
 /*
- * Each shared variable has one offset, the same for all entries that reach it, behind what any of
- * these entries has already. Entries that share no variable overlap.
+ * Each shared variable has one offset for all entries that reach it. It lies behind everything that
+ * these entries already have. Entries that share no variable overlap.
  */
 int unit_place_shared(struct unit *unit)
 {

@@ -43,12 +43,10 @@ enum command_status { COMMAND_COMPLETE, COMMAND_RUNNING, COMMAND_SUBMITTED, COMM
  */
 struct mark;
 
-/* In nanoseconds of the driver's clock; 0: unknown. */
+/* Times in nanoseconds of the driver's clock; 0: unknown. */
 struct mark_times {
     uint64_t queued, submitted, started, ended;
-    /*
-     * the mark stands for several commands, or its end was only noticed: nothing is learnt from it
-     */
+    /* the mark covers several commands, or its end was only noticed: no meter learns from it */
     bool shared;
 };
 
@@ -58,9 +56,9 @@ struct mark_listener {
 };
 
 /*
- * Program code that is due when a command reaches a status. A front embeds it; run() calls the
- * program, calls worker_came_back(), gives back what the callback holds and frees it. It runs with
- * no lock held, on any thread.
+ * Program code that is due when a command reaches a status. A front embeds it. run() calls the
+ * program, calls worker_came_back(), releases what the callback holds and frees it. It runs with no
+ * lock held, on any thread.
  */
 struct command_callback {
     struct command_callback *next;
@@ -84,7 +82,7 @@ struct command_edge {
 struct command {
     /* --- filled in by the front; constant from graph_open() on --- */
     struct command_queue *queue; /* kept alive by the front's own part; NULL: a node without work */
-    enum engine_kind engine;     /* what it is reported as */
+    enum engine_kind engine;     /* the kind that it is reported as */
     bool leased;                 /* occupies its engine; markers do not */
     bool barrier;                /* later commands of an out-of-order queue wait for its end */
     bool all_before;             /* it waits for every earlier command of its queue */
@@ -92,20 +90,23 @@ struct command {
     bool next_at_end;
     /* program code runs inside it and may need the program's locks */
     bool calls_program;
-    int64_t predicted; /* ns that it will run, or ENGINE_ALONE (engine.h) */
+    int64_t predicted; /* expected run time in ns, or ENGINE_ALONE (engine.h) */
     /* learns from the command's run times; NULL: none (or its engine's bandwidth) */
     struct meter *meter;
-    size_t items; /* that meter counts in it */
-    size_t bytes; /* that it moves; 0: not a copy */
+    size_t items; /* items of the command, as the meter counts them */
+    size_t bytes; /* bytes that it moves; 0: not a copy */
 
     /*
-     * of its queue's device: command_resolve(), command_init() and pipe_begin() fill it in. A node
-     * without a queue: the front does
+     * of its queue's device; command_resolve(), command_init() and pipe_begin() fill it in. The
+     * front does so for a node without a queue
      */
     const struct driver_ops *ops;
 
     /* --- command_resolve() (runtime.h), once per launch --- */
-    /* whose worker issues it, and whose hold it uses (engine_device_for()); NULL: not resolved */
+    /*
+     * the engine whose worker issues it and whose hold it uses (engine_device_for()); NULL: not
+     * resolved
+     */
     struct device_engine *runs_on;
     struct policy policy; /* resolved again by the thread that takes the command up */
 
@@ -123,7 +124,7 @@ struct command {
     /* Of the thread that drives the engine, until the command is complete. */
     bool waited_for;                     /* that thread waits for its end at once */
     bool timed;                          /* `times` is known */
-    int piece_status;                    /* of a piece that failed; 0: none */
+    int piece_status;                    /* status of a piece that failed; 0: none */
     uint32_t run_pieces;                 /* pieces that ended since the engine was given away */
     struct mark *first_mark, *last_mark; /* references: of the first and the newest piece */
     struct mark_times times;             /* of the whole command, once it is complete */
@@ -132,17 +133,17 @@ struct command {
     /* first start since the engine was given away; end of the reported part */
     uint64_t resumed, reported;
     baton_nsec queued_at, issued_at;
-    int64_t lag; /* ns that other devices worked on it after this one */
+    int64_t lag; /* ns that other devices worked on the command after this one */
 
     /* recorder.h */
     uint32_t job, n_pieces;
-    int64_t longest_piece; /* ns: two pieces in a row, since both are in flight together */
+    int64_t longest_piece; /* ns: two consecutive pieces, since both are in flight together */
     int64_t latest_piece;
 };
 
 /*
- * How many bytes a chunk of this copy has: what was set, what the plan says, or what its engine
- * moves in a certain time.
+ * How many bytes a chunk of this copy has: the number in the settings, that of the plan, or what
+ * its engine moves in engine_chunk_ns().
  */
 size_t command_chunk_bytes(const struct command *command);
 
@@ -152,10 +153,10 @@ size_t command_chunk_bytes(const struct command *command);
 void command_init(struct command *command);
 
 void command_ref(struct command *command);
-/* The last one frees. With no lock held, unless the caller knows that it is not the last. */
+/* The last call frees. With no lock held, unless the caller knows that it is not the last. */
 void command_unref(struct command *command);
 
-/* Drops the references to its marks. On the thread that drives, or after the end. */
+/* Drops the references to the command's marks. On the thread that drives, or after the end. */
 void command_drop_marks(struct command *command);
 
 #endif

@@ -38,9 +38,12 @@ static inline bool direct_enter(const struct command *draft, bool blocking)
 }
 
 /*
- * The driver has taken the command. blocking: it is over, and the engine is left (begin_at: when
- * the call began; alone: the call ran nothing else, so its time teaches the bandwidth). Otherwise
- * it is in flight, and one reference to the mark is taken over.
+ * The driver has taken the command.
+ *
+ * direct_over(): the call has waited for the end; leaves the engine. begin_at: when the call began.
+ * alone: the call ran nothing else, so its time teaches the bandwidth.
+ *
+ * direct_in_flight(): the command is in flight. Takes over one reference to the mark.
  */
 void direct_over(const struct command *draft, baton_nsec begin_at, bool alone);
 

@@ -1,11 +1,11 @@
 /*
- * The table through which the engine reaches a GPU API: each front has one, names it to
+ * The table through which the engine reaches a GPU API. Each front has one, gives it to
  * runtime_init() and to its devices, and never changes it. A program may use several APIs: a
  * command and its marks belong to the front of the command's device. Entries marked (optional) may
  * be NULL.
  *
- * Threads: any, at any time. Locks: none of the engine's is held during a call, unless the entry
- * says otherwise; A front may take its own locks inside. It must not hold them while it calls
+ * Threads: any, at any time. Locks: no lock of the engine is held during a call, unless the entry
+ * says otherwise. A front may take its own locks inside. It must not hold them while it calls
  * blocking functions of graph.h, worker.h or engine.h.
  */
 #ifndef ENGINE_DRIVER_OPS_H
@@ -35,16 +35,16 @@ struct driver_ops {
     int (*mark_wait)(struct mark *mark);
     /*
      * Calls listener->run once the mark is over (at once if it already is). The same listener may
-     * stand on several marks. False: the driver cannot, run is not called, and the engine waits
-     * instead.
+     * be registered for several marks. False: the driver cannot notify and run is not called; the
+     * engine waits instead.
      */
     bool (*mark_notify)(struct mark *mark, struct mark_listener *listener);
     /* Lets everything in the driver's queue up to this mark begin without further calls. */
     void (*mark_flush)(struct mark *mark);
     /*
      * The times of a complete mark, in the driver's clock; 0: unknown. mark_times fills in started
-     * and ended, mark_queued the other two. A driver that does not know those answers with its
-     * start. May be called under the recorder's lock.
+     * and ended, mark_queued the other two. If a driver does not know those two, mark_queued fills
+     * in the start. May be called under the recorder's lock.
      */
     void (*mark_times)(struct mark *mark, struct mark_times *ret_times);
     void (*mark_queued)(struct mark *mark, struct mark_times *ret_times);
@@ -59,18 +59,18 @@ struct driver_ops {
     bool host_clock; /* times are instants of CLOCK_MONOTONIC */
 
     /*
-     * --- giving a command to the driver: on the thread that drives its engine, which it has
-     * entered ---
+     * --- giving a command to the driver: on the thread that drives its engine and has entered it
+     * ---
      */
 
     /*
-     * Is it known whether and how the command is cut? Waits for that until the instant; 0: does not
-     * wait. No engine is entered.
+     * Is it decided whether and how the command is cut? Waits for the decision until the instant;
+     * 0: does not wait. No engine is entered.
      */
     bool (*decided)(struct command *command, baton_nsec until_at);
     /*
-     * Gives all of it to the driver: whole, with *ret_mark set to a reference, or in pieces by
-     * pipe_run() (pipe.h), with *ret_mark left NULL. 0, or a negative code that ends the command.
+     * Gives the whole command to the driver. In one call: sets *ret_mark to a reference. In pieces
+     * by pipe_run() (pipe.h): leaves *ret_mark NULL. 0, or a negative code that ends the command.
      */
     int (*issue)(struct piece_pipe *pipe, struct command *command, struct mark **ret_mark);
     /*
@@ -112,9 +112,9 @@ struct driver_ops {
      */
     void (*finished)(struct command *command);
     /*
-     * Just before the end becomes visible: gives back what is needed only until the command has
-     * run. Returns callbacks for what this thread must not give back (destructors of the program),
-     * or NULL.
+     * Just before the end becomes visible: releases what is needed only until the command has run.
+     * Returns callbacks for what this thread must not release (destructors of the program), or
+     * NULL.
      */
     struct command_callback *(*ending)(struct command *command);
     /* The end is visible in the graph: tells the API's handle. Before the callbacks. */
@@ -146,11 +146,10 @@ struct driver_ops {
 
     /* (optional) First: stops the front's issuers of commands. */
     void (*stop_issuers)(void);
-    /* (optional) No engine waits for a grant any more: stops the front's own threads. */
+    /* (optional) All waits for grants have ended: stops the front's own threads. */
     void (*stop_threads)(void);
     /*
-     * How long the end of the process waits for a worker of the front's devices that is busy; 0:
-     * there is no limit.
+     * How long the end of the process waits for a busy worker of the front's devices; 0: no limit.
      */
     baton_nsec exit_patience;
 };

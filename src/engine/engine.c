@@ -225,7 +225,7 @@ int64_t engine_chunk_ns(const struct device_engine *engine)
     return at && clock_now() - at < calm ? ENGINE_PIECE_NS / 2 : 6 * ENGINE_PIECE_NS;
 }
 
-/* The command that is at a border keeps its room. */
+/* The command at the border keeps its room. */
 void engine_give_way(struct device_engine *engine)
 {
     atomic_store_explicit(&engine->gave_way_at, clock_now(), memory_order_relaxed);

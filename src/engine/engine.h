@@ -42,7 +42,7 @@ struct lease_work;
 #define ENGINE_STAY  INT64_C(-1) /* no command: only to keep the engine */
 
 struct device_engine {
-    struct engine_device *device; /* the one that owns it */
+    struct engine_device *device; /* the device that owns it */
     enum engine_kind kind;
     struct lease *lease; /* NULL: no session, always free */
 
@@ -64,14 +64,14 @@ struct device_engine {
     bool started, stopping;
     bool gone;        /* the worker has ended */
     unsigned calling; /* it runs program code, which may not return */
-    bool left;        /* the process ends without it: it touches nothing any more */
-    bool driven;      /* a thread is at a step for it: the worker, or one that helps (worker.h) */
+    bool left;        /* the process ends without the worker, which must touch nothing from now on */
+    bool driven;      /* a thread does a step for the engine: the worker, or a helping thread (worker.h) */
     struct command_callback *called; /* callbacks that are left to the worker */
     pthread_cond_t work;
     pthread_t thread;
-    /* of the worker's thread at its start (client/os_priority.h); ENGINE_NO_RANK: not started */
+    /* the worker's rank at its start (client/os_priority.h); ENGINE_NO_RANK: not started */
     int rank;
-    /* of the thread that drives: it stays on the engine between queued commands */
+    /* the driving thread stays on the engine between queued commands */
     bool carried;
 
     atomic_llong bytes_per_ms; /* measured copy bandwidth; 0: unknown */
@@ -87,8 +87,8 @@ bool engine_try_enter(struct device_engine *engine, int64_t ns);
 /* Enters; waits for the grant and for room. */
 void engine_enter(struct device_engine *engine, int64_t ns);
 /*
- * Leaves. kind: of the command; the time until the program is back depends on it (client/linger.h).
- * ns: the value at the entry.
+ * Leaves. kind: of the command, on which the time until the program is back depends
+ * (client/linger.h). ns: the value at the entry.
  */
 void engine_exit(struct device_engine *engine, enum engine_kind kind, int64_t ns);
 /* Under the lock: n users leave; kind is that of the last one, ns the sum of their values. */
@@ -125,7 +125,7 @@ int64_t engine_predict_copy(const struct device_engine *engine, size_t bytes);
 void engine_learn_copy(struct device_engine *engine, size_t bytes, int64_t ns);
 
 /*
- * An instant for pthread_cond_timedwait(), which uses another clock. ns: from now, less than a
+ * An instant for pthread_cond_timedwait(), which uses CLOCK_REALTIME. ns: from now, less than a
  * second.
  */
 struct timespec engine_deadline(long ns);

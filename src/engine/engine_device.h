@@ -1,9 +1,9 @@
 /*
  * A device as this process uses it through one API: its engines with their leases, and its clock.
  * Embedded in the front's record, made once, never freed. Devices that are one GPU share its
- * engines, because a lease is the process's: a part of a device (sub-device) has those of the whole
- * device, and a device that several APIs or platforms list has those of the first record with its
- * name.
+ * engines, because a lease belongs to the process. A part of a device (sub-device) has the engines
+ * of the whole device. A device that several APIs or platforms list has those of the first record
+ * with its name.
  */
 #ifndef ENGINE_ENGINE_DEVICE_H
 #define ENGINE_ENGINE_DEVICE_H

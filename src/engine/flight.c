@@ -15,8 +15,8 @@
 #define RUN_SLACK_NS  (100 * NSEC_PER_US)
 
 enum {
-    REAPED = 64,        /* at once: they are on the stack of a program's thread */
-    TINY_COMMANDS = 64, /* if so many fill the ring, each is tiny */
+    REAPED = 64,        /* entries reaped at once: they are on the stack of a program's thread */
+    TINY_COMMANDS = 64, /* if so many commands fill the ring, each is tiny */
     SPARE = 64,         /* places in the ring for threads that found room at the same moment */
 };
 
@@ -84,7 +84,10 @@ static unsigned count_complete(struct flight_ring *ring)
     return least;
 }
 
-/* Takes the oldest out; returns the sum of their predicted times and of their commands. */
+/*
+ * Removes the oldest n entries; returns the sum of their predicted times and their number of
+ * commands.
+ */
 static int64_t pop(struct flight_ring *ring, unsigned n, struct flight ret_flights[], unsigned *ret_commands)
 {
     unsigned commands = 0;
@@ -155,9 +158,9 @@ static void learn(const struct flight *flight, int64_t ns)
 }
 
 /*
- * Commands that took longer than expected, or paused in between. One mark's commands are a run of
- * its own. If a mark's times say nothing about its single commands, the run is as long as expected,
- * and the next commands of these kernels are measured.
+ * Commands that took longer than expected, or paused in between. The commands of one mark are a
+ * separate run. If a mark's times say nothing about its single commands, the run is assumed to be
+ * as long as expected. The next commands of these kernels are then measured.
  */
 static void report_apart(struct device_engine *engine, unsigned n, const struct flight flights[])
 {
@@ -272,7 +275,7 @@ void flight_reap_locked(struct device_engine *engine, bool wait)
     }
 }
 
-/* With no lock held: a driver that cannot notify is asked again and again. */
+/* With no lock held: polls a driver that cannot notify. */
 static void poll_mark(const struct flight *flight)
 {
     const struct timespec pause = {.tv_nsec = POLL_NS};
@@ -286,9 +289,9 @@ static void poll_mark(const struct flight *flight)
 }
 
 /*
- * Waits a moment for the older half of the ring. The wait is bounded: the caller may be a callback
- * that the driver needs back, or hold a lock that such a callback needs, or be about to do what a
- * running kernel waits for.
+ * Waits a moment for the older half of the ring. The wait is bounded, for one of three reasons. The
+ * caller may be a callback that the driver needs back. It may hold a lock that such a callback
+ * needs. Or a running kernel may wait for what it does next.
  */
 static void await_half(struct device_engine *engine)
 {
@@ -312,7 +315,7 @@ static void await_half(struct device_engine *engine)
     pthread_mutex_lock(&engine->lock);
 }
 
-/* Gives half of the ring a moment; is there room then? */
+/* Gives half of the ring a moment to end. Answers whether there is room then. */
 static bool make_room(struct device_engine *engine, int64_t predicted)
 {
     if (engine->flight.n)
@@ -394,7 +397,7 @@ void flight_add(struct device_engine *engine, const struct flight *flight)
     ring->n++;
     atomic_store_explicit(&ring->any, ring->n, memory_order_relaxed);
     if (first)
-        /* a thread that waits for this one to leave must now reap */
+        /* a thread that waits until this user leaves must now reap */
         pthread_cond_broadcast(&engine->changed);
     pthread_mutex_unlock(&engine->lock);
     if (first && engine->lease)

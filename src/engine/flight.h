@@ -21,15 +21,16 @@ struct engine_device;
 enum { FLIGHT_ROOM = 256 };
 
 struct flight {
-    struct mark *mark;                 /* a reference of the ring's */
-    struct engine_device *device;      /* of its queue: has the front of mark and meter, and the clock */
+    struct mark *mark; /* a reference of the ring's */
+    /* device of its queue: gives the front of mark and meter, and the clock */
+    struct engine_device *device;
     const struct command_queue *queue; /* only compared */
-    int64_t predicted;                 /* the predictions that the engine was entered with */
+    int64_t predicted;                 /* predicted ns that the engine was entered with */
     /* measured by this mark, a reference; NULL: not measured */
     struct meter *meter;
     size_t items;          /* items that the meter counts in it, or bytes of a copy */
-    enum engine_kind kind; /* what it is reported as */
-    unsigned n_commands;   /* that the entry stands for */
+    enum engine_kind kind; /* the kind that it is reported as */
+    unsigned n_commands;   /* commands in this entry */
 };
 
 struct flight_ring { /* under the engine's lock */
@@ -37,7 +38,7 @@ struct flight_ring { /* under the engine's lock */
     unsigned first, n;
     unsigned n_commands; /* of all entries */
     bool ordered;        /* all of one in-order queue: the newest is complete only if all are */
-    int64_t ns;          /* predicted, of the ring */
+    int64_t ns;          /* predicted time of the ring */
     atomic_uint any;     /* n, readable without the lock */
     struct mark_listener listener;
 };

@@ -89,7 +89,7 @@ static void wait_for_queue(struct command *command)
         if (!list_empty(&queue->commands)) {
             struct command *last = list_entry(queue->commands.prev, struct command, in_queue);
             /*
-             * The driver's queue keeps the order of its commands; but an engine is not held while
+             * The driver's queue keeps the order of its commands. But no engine is held while
              * another engine works.
              */
             bool at_issue = last->runs_on == command->runs_on || !command->policy.online;
@@ -223,7 +223,7 @@ void graph_run_callbacks(struct command_callback *due)
     }
 }
 
-/* Here, or on a worker that holds nothing. */
+/* Runs the callbacks here, or leaves them to a worker that holds nothing. */
 static void call(const struct command *command, struct command_callback *due)
 {
     if (due && (!command->queue || !worker_call(command->runs_on, due)))
@@ -254,7 +254,7 @@ static void release_dependents(struct command *command, bool at_issue)
         }
         *at = edge->next;
         wait_over(edge->dependent, command->status < 0 && edge->kind == EDGE_LISTED);
-        /* never the last: the graph holds one until it is complete */
+        /* never the last reference: the graph has one until the command is complete */
         command_unref(edge->dependent);
         free(edge);
     }
@@ -395,7 +395,10 @@ static bool moves_by_itself(const struct command_queue *queue)
     return false;
 }
 
-/* Waits until at most so many are unissued, while they move by themselves, and not for long. */
+/*
+ * Waits until at most so many commands are unissued, as long as they move by themselves, and not
+ * for long.
+ */
 static void await_backlog(struct command_queue *queue, unsigned most)
 {
     struct timespec until = engine_deadline(THROTTLE_NS);

@@ -24,20 +24,21 @@ void graph_unlock(void);
 /* --- submitting --- */
 
 /*
- * Puts the command behind its queue's order and barriers, then behind each wait that is named until
- * graph_close(): from there on threads may run it at any moment. The graph takes a reference of its
- * own. The three calls are one thread's; others may run in between.
+ * Submits a command in three steps, on one thread; others may run in between. graph_open() puts the
+ * command behind its queue's order and barriers, and takes a reference of the graph's own. The wait
+ * functions add one wait each. After graph_close() threads may run the command at any moment.
  *
- * graph_open: on an in-order queue the command follows the newest one (at its issue where both use
- * one engine, else at its end); on any other, the barriers, or everything if command->all_before.
+ * On an in-order queue the command follows the newest one: at its issue where both use one engine,
+ * else at its end. On any other queue it follows the barriers, or everything if
+ * command->all_before.
  */
 void graph_open(struct command *command);
 void graph_wait_command(struct command *command, struct command *other, enum edge_kind kind);
-/* The end of each command that the queue has now, with or without an error. */
+/* Waits for the end of each command that the queue has now, with or without an error. */
 void graph_wait_all(struct command *command, const struct command_queue *queue);
 /*
- * A mark that no command of the graph has. The caller's reference must last during the call. A
- * failure is inherited.
+ * Waits for a mark that belongs to no command of the graph. The caller's reference must last during
+ * the call. A failure is inherited.
  */
 void graph_wait_mark(struct command *command, struct mark *mark);
 void graph_close(struct command *command);
@@ -45,7 +46,7 @@ void graph_close(struct command *command);
 /*
  * The newest incomplete command of the queue, with a reference, or NULL. A command of another queue
  * waits for it to follow everything submitted to this in-order queue so far. (CUDA's legacy stream
- * waits so for each blocking stream, and they wait so for it.)
+ * waits in this way for each blocking stream, and each blocking stream for it.)
  */
 struct command *graph_last(struct command_queue *queue);
 
@@ -59,11 +60,11 @@ void graph_issued(struct command *command);
 /* COMMAND_SUBMITTED or COMMAND_RUNNING, with callbacks. */
 void graph_progress(struct command *command, int status);
 /*
- * Ends the command: COMMAND_COMPLETE or negative. Serves dependents, handle, callbacks, waiters.
- * Also for a node without work.
+ * Ends the command: COMMAND_COMPLETE or negative. Releases dependents, updates the handle, runs
+ * callbacks, wakes waiters. Also for a node without work.
  */
 void graph_complete(struct command *command, int status);
-/* Ends a command that was never submitted: handle, callbacks. */
+/* Ends a command that was never submitted: updates the handle, runs callbacks. */
 void graph_end_alone(struct command *command, int status);
 
 /* With the lock held: wakes every waiting thread to see whether it can help. */
@@ -73,7 +74,7 @@ void graph_wake_locked(void);
 
 /*
  * Waits until the command is complete and returns its status. Drives its engine meanwhile if it
- * may. When the process ends no wait lasts, and a command that will not run has failed.
+ * may. When the process ends, no wait lasts, and a command that will not run counts as failed.
  */
 int graph_wait(struct command *command);
 /* Waits until the driver has every command of the queue (and they are complete, if `complete`). */
@@ -93,9 +94,9 @@ void graph_wait_barriers(struct command_queue *queue);
  */
 void graph_throttle(struct command_queue *queue);
 /*
- * The same at a few commands, and until the driver has all of them, so that the next one can go to
- * the driver directly: a thread that queues faster than the worker issues would go through the
- * worker for ever. For short commands of a process that holds the engine undisputed.
+ * Waits already at a few commands, and until the driver has all of them, so that the next command
+ * can go to the driver directly. Otherwise a thread that queues faster than the worker issues would
+ * go through the worker for ever. For short commands of a process that holds the engine undisputed.
  */
 void graph_catch_up(struct command_queue *queue);
 

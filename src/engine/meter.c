@@ -1,10 +1,10 @@
 #include "engine/meter.h"
 
 enum {
-    METER_PERIOD = 64, /* one of so many runs is measured at least, and */
+    METER_PERIOD = 64, /* at least one of so many runs is measured, and */
     METER_FIRST = 4,   /* each of the first */
     METER_DOUBT = 16,  /* a run that is in doubt counts as so many */
-    METER_WRONG = 8,   /* an estimate so many times too long was a mistake, and is not left slowly */
+    METER_WRONG = 8,   /* an estimate so many times too long was a mistake, and is corrected at once */
 };
 
 static long long median(long long a, long long b, long long c)

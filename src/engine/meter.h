@@ -1,13 +1,12 @@
 /*
- * How long one item of a kernel takes, by earlier runs. Embedded in the front's record of a kernel.
- * All zero: nothing is known. Lock-free; any thread.
+ * How long one item of a kernel takes, learnt from earlier runs. Embedded in the front's record of
+ * a kernel. All zero: nothing is known. Lock-free; any thread.
  *
- * For other clients a piece that is too long costs more than one that is too short, so the estimate
- * grows at once and shrinks slowly. But one slow run may be a delay of the machine: what counts is
- * the median of the last three runs.
+ * For other clients a piece that is too long costs more than one that is too short. So the estimate
+ * grows at once and shrinks slowly. But one slow run may be a delay of the machine, so the median
+ * of the last three runs counts.
  *
- * Where measuring costs time, a front measures short kernels only now and then: when
- * meter_is_due().
+ * If measuring costs time, a front measures short kernels only now and then: when meter_is_due().
  */
 #ifndef ENGINE_METER_H
 #define ENGINE_METER_H
@@ -41,11 +40,11 @@ static inline int64_t meter_predict(const struct meter *meter, size_t items)
 /* One measurement. An empty one teaches nothing. */
 void meter_measured(struct meter *meter, size_t items, int64_t ns);
 
-/* Should the next run be measured? Counts it as a run that is not, if not. */
+/* Should the next run be measured? If not, counts it as a run without measurement. */
 bool meter_is_due(struct meter *meter);
 /*
- * A run that was not measured seems to be longer than expected, or the program waited for it late:
- * the next measurement comes sooner, after four such runs.
+ * A run that was not measured seems longer than expected, or the program waited for it late. After
+ * four such runs the next one is measured.
  */
 void meter_doubt(struct meter *meter);
 

@@ -120,7 +120,7 @@ void pipe_begin(struct piece_pipe *pipe, struct device_engine *engine, struct co
 {
     *pipe = (struct piece_pipe){.engine = engine, .command = command};
     command->ops = command->queue->device->ops;
-    if (!command->policy.session) /* the front gives pieces without submitting the command */
+    if (!command->policy.session) /* a front may run pieces of a command that was never submitted */
         policy_resolve(&command->policy);
 }
 
@@ -218,7 +218,7 @@ static uint64_t next_step(const struct piece_cut *cut, double fits)
     return fits < (double)UINT32_MAX ? (uint64_t)fits : UINT32_MAX;
 }
 
-/* Under an exact plan: would a piece of cut->step units more exceed what the plan calls one? */
+/* Under an exact plan: would another piece of cut->step units exceed one planned piece? */
 static bool is_planned_border(const struct piece_pipe *pipe, const struct piece_cut *cut, double fits)
 {
     double planned = (double)cut->step; /* of a copy every piece is a planned one */

@@ -2,10 +2,11 @@
  * A command as pieces: ranges of units (work-groups, thread blocks, bytes, rows) that the driver is
  * given one after the other. At most two pieces are in flight; the third waits for the first.
  * Between two pieces the engine is given away if the daemon asks. Under an exact plan
- * (policy_exact()) that happens only where the next piece would exceed the plan's length, so that a
+ * (policy_exact()) that happens only where the next piece would exceed the plan's length. So a
  * command makes no more requests than the plan counts, and each is as short as planned.
  *
- * On the thread that drives the engine and has entered it. A pipe lives on that thread's stack.
+ * Functions are called on the thread that drives the engine and has entered it. A pipe lives on
+ * that thread's stack.
  */
 #ifndef ENGINE_PIPE_H
 #define ENGINE_PIPE_H
@@ -22,7 +23,7 @@ struct piece_pipe {
     struct device_engine *engine;
     struct command *command;
     struct mark *last;        /* the piece before the newest; not yet waited for */
-    size_t last_items, items; /* of that one and of the newest; 0: not to be measured */
+    size_t last_items, items; /* items of that piece and of the newest; 0: not to be measured */
     uint64_t held_units;      /* given to the driver since the last border of the plan */
 };
 
@@ -32,7 +33,7 @@ struct piece_cut {
     size_t unit_items;            /* items that command->meter counts, or bytes, in one unit */
     bool by_time;                 /* steps follow the meter; else every piece has `step` units */
     bool to_the_end;              /* go on while the process ends; else stop at the next border */
-    enum session_counter counter; /* one more per piece */
+    enum session_counter counter; /* counts one more per piece */
 };
 
 /* The source of the units. */
@@ -54,16 +55,18 @@ void pipe_begin(struct piece_pipe *pipe, struct device_engine *engine, struct co
  */
 int pipe_run(struct piece_pipe *pipe, struct piece_cut *cut, struct piece_source source);
 
-/* After each piece. Takes over the reference to the mark. */
+/* Call after each piece. Takes over the reference to the mark. */
 void pipe_add(struct piece_pipe *pipe, struct mark *mark, size_t items);
 /* Waits for what is in flight and reports what ran since the engine was last given away. */
 void pipe_report(struct piece_pipe *pipe);
-/* After the last piece: the one before it is over too, and only the newest may be in flight. */
+/*
+ * Call after the last piece: waits for the one before it, so that only the newest may be in flight.
+ */
 void pipe_finish(struct piece_pipe *pipe);
 /* After a failure: waits for what is in flight, and drops it. */
 void pipe_abandon(struct piece_pipe *pipe);
 
-/* The whole command by driver_ops::issue, with its pipe begun and ended. */
+/* Issues the whole command by driver_ops::issue, within a pipe of its own. */
 int pipe_issue(struct device_engine *engine, struct command *command);
 
 /* --- times --- */

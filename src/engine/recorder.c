@@ -205,14 +205,14 @@ void recorder_spread(struct command *command, baton_nsec begin_at)
 {
     struct job_record_command record;
 
-    if (!command->job) /* it is no longer leased: its engines were left */
+    if (!command->job) /* no longer part of a job: its engines were left */
         return;
     describe(command, &record);
     record.job = command->job;
     record.call_at = record.start = begin_at;
     record.queued = -1;
     record.seen_at = record.return_at = record.end = clock_now();
-    command->job = 0; /* the event is seen later, and does not cover the whole command */
+    command->job = 0; /* the command's mark comes later and does not cover the whole command */
     pthread_mutex_lock(&runtime.recorder.lock);
     put_command(&record);
     pthread_mutex_unlock(&runtime.recorder.lock);

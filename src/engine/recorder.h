@@ -1,12 +1,13 @@
 /*
- * Records for `baton profile` the commands of every job, with the driver's own times. On only when
- * the variable BATON_PROFILE names a folder, where each process writes a file named by its id;
- * otherwise each hook is one load. Lines are appended at the end of each job (client/job_record.h),
- * so a program that crashes loses at most its last job. Memory is bounded: past RECORDER_PENDING
+ * Records the commands of every job, with the driver's own times, for `baton profile`. On only when
+ * the variable BATON_PROFILE names a folder, where each process writes a file named by its id.
+ * Otherwise each hook is one load. Lines are appended at the end of each job (client/job_record.h),
+ * so a program that crashes loses at most its last job. Memory is bounded: beyond RECORDER_PENDING
  * commands in flight, or RECORDER_FILE_LIMIT bytes of log, records are dropped, and the reader sees
  * that they are missing.
  *
- * The recorder's lock is a leaf, but for the driver's queries of complete marks. Any thread.
+ * Any thread may call. The recorder's lock is a leaf, except that the driver is asked about
+ * complete marks under it.
  */
 #ifndef ENGINE_RECORDER_H
 #define ENGINE_RECORDER_H
@@ -28,7 +29,7 @@ struct recorder {
     int file;
     int64_t written;
     bool full;                        /* the file or the disk is full: no more lines */
-    struct job_record_job job;        /* the one that runs; number 0: none */
+    struct job_record_job job;        /* the running job; number 0: none */
     struct recorder_pending *pending; /* RECORDER_PENDING of them */
     size_t n_pending;
     char text[1 << 16]; /* lines not yet written */

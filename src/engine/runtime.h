@@ -5,9 +5,9 @@
  *
  *     front's initialisation: runtime_init(&ops)
  *     first device:           engine_device_init() opens the session with the daemon
- *     exit handler:           the fronts' issuers of commands stop, then all waits for grants, then
- *                             the fronts' own threads, then the workers; records and statistics are
- *                             written
+ *     exit handler:           stops the fronts' issuers of commands, all waits for grants, the
+ *                             fronts' own threads and the workers, in this order; writes records
+ *                             and statistics
  *     forked child:           runtime_off() is true, and every entry point calls the driver only;
  *                             if no front had begun, the child begins as any program
  *
@@ -91,8 +91,7 @@ struct session *runtime_open_session(void);
 
 /*
  * The session with the daemon, opened when first needed: a program that only lists devices never
- * connects. NULL: no memory or no thread, or a daemon is required and absent (then
- * runtime_refused()).
+ * connects. NULL: no memory, no thread, or a required daemon is absent (then runtime_refused()).
  */
 static inline struct session *runtime_session(void)
 {
@@ -183,18 +182,21 @@ static inline bool runtime_off(void)
 }
 
 /*
- * Registers the exit handler with atexit(): when a queue is made, and after each build. The
- * handler must run before the driver's own exit handlers and the destructors of its statics: a
+ * Registers the exit handler with atexit(): when a queue is made, and after each build.
+ *
+ * The handler must run before the driver's own exit handlers and the destructors of its statics: a
  * running build of the front would lose the compiler. Handlers run in reverse order of
  * registration, and compilers make their statics when first used. So the handler is registered
  * again after every build, at most RUNTIME_EXIT_HANDLERS times per front: later builds make no new
- * statics. ops: the front whose driver has registered handlers; NULL: none.
+ * statics.
+ *
+ * ops: the front whose driver has registered handlers; NULL: none.
  */
 void runtime_stop_at_exit(const struct driver_ops *ops);
 enum { RUNTIME_EXIT_HANDLERS = 64 };
 
 /*
- * What the exit handler does, once; then runtime_off(). From then on no thread waits for a
+ * What the exit handler does, once; then runtime_off() is true. From then on no thread waits for a
  * held-back command: such commands never run.
  */
 void runtime_stop(void);

@@ -14,9 +14,9 @@ enum { MAX_ISSUED = 64 };
 _Thread_local struct step_thread step_thread;
 
 /*
- * Under the graph's lock. Native kernels and the end of shared memory call the program, which may
- * need a lock that the waiting thread holds. Commands behind the last one are not waited for: they
- * may take a second.
+ * Under the graph's lock: may a thread that waits take this command? Native kernels and the end of
+ * shared memory call the program, which may need a lock that the waiting thread holds. Commands
+ * behind the last one are not waited for, and may take a second.
  */
 static bool is_for(const struct helper_wait *wait, const struct command *command)
 {
@@ -53,7 +53,7 @@ bool step_has_work(const struct device_engine *engine)
 }
 
 /*
- * Under the graph's lock, on a thread that helps: leaves to the workers what it will not do itself.
+ * Under the graph's lock, on a thread that helps: wakes the workers for what it will not do itself.
  */
 void step_wake_workers(void)
 {
@@ -148,9 +148,9 @@ void worker_finish_issued(struct device_engine *engine)
 }
 
 /*
- * A command is ready behind the one that ends: stays on the engine in between, if it may. Leaving
- * and coming back would let a program of lower priority begin a piece at every border of two queued
- * launches.
+ * If a command is ready behind the one that ends, stays on the engine in between, if it may.
+ * Leaving and coming back would let a program of lower priority begin a piece at every border of
+ * two queued launches.
  */
 static void carry_over(struct device_engine *engine)
 {
@@ -205,8 +205,8 @@ static void await_decision(struct device_engine *engine, struct command *command
 }
 
 /*
- * The command may involve other devices and wait for their engines. Then no engine may be held, and
- * commands in flight hold this one.
+ * The command may involve other devices and wait for their engines. Then this process may hold no
+ * engine, also not by commands in flight.
  */
 static int try_spread(struct device_engine *engine, struct command *command, bool *ret_done)
 {
@@ -309,7 +309,7 @@ bool step_run(struct device_engine *engine, const struct helper_wait *wait)
     struct command *command;
     bool more;
 
-    /* other threads of the program may wait for this step */
+    /* this thread ranks lower, and other threads of the program may wait for the step */
     if (engine->driven || (wait && step_thread.rank < engine->rank))
         return false;
     if ((command = next_ready(engine, wait))) {

@@ -13,9 +13,9 @@
 
 /* What the calling thread does for engines. */
 struct step_thread {
-    struct device_engine *driving;       /* it is at a step for this one */
-    struct device_engine *serving;       /* it is the worker of this one */
-    const struct engine_device *helping; /* it waits for a queue of this device, and helps */
+    struct device_engine *driving;       /* the engine that it does a step for */
+    struct device_engine *serving;       /* the engine whose worker it is */
+    const struct engine_device *helping; /* the device for one of whose queues it waits and helps */
     int rank;                            /* while it helps (client/os_priority.h) */
     bool registered;                     /* the daemon can boost it */
 };
@@ -36,7 +36,7 @@ bool step_run(struct device_engine *engine, const struct helper_wait *wait);
 
 /* With the graph's lock held. */
 bool step_has_work(const struct device_engine *engine);
-/* The same, on a thread that helps: leaves to the workers what it will not do itself. */
+/* The same, on a thread that helps: wakes the workers for what it will not do itself. */
 void step_wake_workers(void);
 
 /* Leaves the engine that was kept from one queued command to the next. */

@@ -148,7 +148,7 @@ bool worker_stopping(void)
     return atomic_load_explicit(&runtime.stopping, memory_order_relaxed);
 }
 
-/* Under the graph's lock: no thread begins a step any more. */
+/* Under the graph's lock: from now on no thread begins a step. */
 static void announce_to(struct device_engine *engine)
 {
     engine->stopping = true;
@@ -189,7 +189,7 @@ void worker_announce_stop(void)
     atomic_store(&runtime.stopping, true);
 }
 
-/* Of the fronts whose devices share the engines: the shortest limit; 0: there is none. */
+/* The shortest limit of the fronts whose devices share the engines; 0: none has one. */
 static baton_nsec patience_with(const struct engine_device *owner)
 {
     baton_nsec least = 0;

@@ -34,7 +34,8 @@ bool worker_drives(const struct device_engine *engine);
 
 /*
  * If the calling thread drives an engine, leaves the program's callbacks to the worker, between two
- * steps. The callbacks may need a lock of a thread that waits for the engine. Otherwise false.
+ * steps. The callbacks may need a lock of a thread that waits for the engine. False: the calling
+ * thread drives no engine, and must run them itself.
  */
 bool worker_call(struct device_engine *engine, struct command_callback *due);
 
@@ -47,7 +48,7 @@ void worker_drain(struct device_engine *engine);
 /* On the thread that drives the engine: waits for everything that the driver has. */
 void worker_finish_issued(struct device_engine *engine);
 
-/* At exit, first: no engine waits for a grant any more, and pieces end at their next border. */
+/* At exit, first: ends all waits for grants, and pieces end at their next border. */
 void worker_announce_stop(void);
 /*
  * Then: lets the workers end at the next border and joins them; queued commands do not run. A

@@ -59,15 +59,15 @@ struct problem {
  */
 struct kernel_timing {
     unsigned latency[N_UNITS]; /* cycles an instruction takes, 0 or 1: one */
-    unsigned count[N_UNITS];   /* physical units; 0: capacity[] says it */
+    unsigned count[N_UNITS];   /* physical units; 0: capacity[] counts */
     unsigned warp_size;        /* threads of a warp, needed with count[] */
 };
 
 /*
  * Reads a string such as LLCC, 2L2C or 2L/2C (blanks allowed); a slash is a barrier. A barrier
- * before the first instruction or behind another barrier has no effect. name stands for the file in
- * an error, whose column counts characters. 0, -ENOMEM or INPUT_REJECTED: empty, an unknown letter,
- * a count of zero or no letter after it, too long.
+ * before the first instruction or behind another barrier has no effect. An error gives name as its
+ * file, and counts characters as columns. 0, -ENOMEM or INPUT_REJECTED: empty, an unknown letter, a
+ * count of zero or no letter after it, too long.
  */
 int kernel_parse(const char *text, size_t length, const char *name, struct kernel *ret_kernel,
                  struct input_error *ret_error);
@@ -78,11 +78,11 @@ void kernel_done(struct kernel *kernel);
 char *kernel_format(const uint8_t *units, size_t n);
 
 /*
- * Sec. III-E: each instruction on unit u is repeated latency x ceil(warp_size / count) times and
- * the capacity becomes max(1, floor(count / warp_size)); where count is 0, capacity[u] stays.
- * Powers of two give the paper's numbers; otherwise the numbers are rounded to more and slower
- * work, which bound_cheap() covers, but no exact worst case does. A barrier stays behind the last
- * repetition. 0, -ENOMEM or INPUT_REJECTED (too long when expanded).
+ * Sec. III-E: repeats each instruction on unit u latency x ceil(warp_size / count) times. The
+ * capacity becomes max(1, floor(count / warp_size)); if count is 0, capacity[u] stays. Powers of
+ * two give the paper's numbers. Other numbers are rounded to more and slower work, which
+ * bound_cheap() covers, but no exact worst case does. A barrier stays behind the last repetition.
+ * 0, -ENOMEM or INPUT_REJECTED (too long when expanded).
  */
 int kernel_normalise(const struct kernel *kernel, const struct kernel_timing *timing,
                      unsigned capacity[N_UNITS], struct kernel *ret_kernel, struct input_error *ret_error);

@@ -1,7 +1,7 @@
 /*
- * From a warp pseudo-precedence string to a schedule (Makespan, Fig. 4): take the warps in the
- * order of the string and put the next instruction of each into the earliest cycle that its unit,
- * the cap on issue and its own previous instruction allow. That is always a work-conserving
+ * From a warp pseudo-precedence string to a schedule (Makespan, Fig. 4). Warps are taken in the
+ * order of the string. The next instruction of each goes into the earliest cycle that its unit, the
+ * cap on issue and its own previous instruction allow. The result is always a work-conserving
  * schedule, and every work-conserving schedule has such a string.
  *
  * Warps and cycles count from 0 here; people see them from 1.
@@ -35,10 +35,10 @@ int entries_make(const struct problem *problem, const uint16_t order[], uint16_t
 /*
  * The occupied slots after a part of the string: one block of memory without pointers, so that it
  * can be copied and compared as a whole. It begins with uint32_t[warps], the first cycle in which
- * each warp may execute. Then, for each unit in use and for the cap on issue, a map of 64 cycles at
- * a time: bit c of its first word says that cycle c has room. Where all capacities are small
- * (SLOTS_LEVELS), bit c of the two words behind it is a counter that goes over when the room is
- * used up; otherwise a counter per cycle stands beside the map.
+ * each warp may execute. Then follows, for each unit in use and for the cap on issue, a map of 64
+ * cycles at a time. Bit c of its first word says that cycle c has room. If all capacities are small
+ * (SLOTS_LEVELS), bit c of the next two words is a counter that overflows when the room is used up.
+ * Otherwise the map has a counter per cycle beside it.
  */
 #define SLOTS_LEVELS 4
 
@@ -55,7 +55,7 @@ struct slots_layout {
 
 void slots_layout(const struct problem *problem, struct slots_layout *ret_layout);
 
-/* Nothing is occupied. */
+/* Clears the block: nothing is occupied. */
 void slots_clear(const struct slots_layout *layout, void *block);
 
 /*
@@ -83,8 +83,8 @@ void slots_insert_lanes(const struct slots_layout *layout, const struct slots_la
 unsigned slots_makespan(const struct slots_layout *layout, const void *block);
 
 /*
- * The whole of it: order has n * W entries, each warp n times. 0 or -ENOMEM; ret_cycles may be
- * NULL.
+ * Evaluates a whole string: order has n * W entries, each warp n times. 0 or -ENOMEM; ret_cycles
+ * may be NULL.
  */
 int schedule_evaluate(const struct problem *problem, const uint16_t order[], uint32_t ret_cycles[],
                       unsigned *ret_makespan);

@@ -1,8 +1,7 @@
 /*
- * Exact states of the warps between two cycles. Warps are alike, so a state is how many of them
- * stand before each instruction; those at the end are what is missing to W. States are numbered
- * without gaps in lexicographic order of these counts, so a number *is* the state: nothing is
- * hashed away.
+ * Exact states of the warps between two cycles. Warps are alike, so a state is the number of warps
+ * before each instruction; the rest of the W warps are at the end. States are numbered without gaps
+ * in lexicographic order of these counts. So a number identifies the state exactly, without a hash.
  */
 #ifndef MAKESPAN_STATE_H
 #define MAKESPAN_STATE_H

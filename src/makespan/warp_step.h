@@ -8,7 +8,7 @@
 
 /*
  * Given how many warps wait for each unit, lists every E with E[u] <= min(waiting[u], capacity[u])
- * and the sum as large as the cap on issue allows; without a cap there is exactly one. Returns how
+ * and the largest sum that the cap on issue allows. Without a cap there is exactly one. Returns how
  * many (0: more than STEP_MAX_SHARES).
  */
 size_t step_shares(const struct problem *problem, const unsigned waiting[N_UNITS],

@@ -1,8 +1,8 @@
 /*
  * The engine requests of one job, as the analysis of a plan counted them. Each piece of a kernel
- * and each chunk of a copy is one request. A bound holds while no job makes more requests of a
- * kind, and while the k-th longest request of a job is no longer than the k-th longest that was
- * counted.
+ * and each chunk of a copy is one request. A bound assumes that no job makes more requests of a
+ * kind than counted. It also assumes that the k-th longest request of a job is no longer than the
+ * k-th longest counted.
  */
 #ifndef MODEL_PLAN_REQUESTS_H
 #define MODEL_PLAN_REQUESTS_H

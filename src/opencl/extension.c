@@ -1,7 +1,7 @@
 /*
- * Extension functions. The loader hands out the driver's own pointers, which would bypass the
- * layer: one that enqueues work is replaced by ours or hidden, by name; the extensions that cannot
- * work without hidden functions are not advertised.
+ * Extension functions. The loader gives programs the driver's own pointers, which would bypass the
+ * layer. So a function that enqueues work is replaced by the layer's, or hidden, by name.
+ * Extensions that cannot work without hidden functions are not advertised.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "opencl/opencl_objects.h"
 #include "opencl/program/known_binaries.h"
 
-/* Extensions whose functions enqueue work in ways that we do not route. */
+/* Extensions whose functions enqueue work in ways that the layer does not route. */
 static const char *const hidden_extensions[] = {
     "cl_khr_command_buffer_mutable_dispatch",
     "cl_khr_command_buffer_multi_device",
@@ -27,7 +27,7 @@ static const char *const hidden_extensions[] = {
     "cl_ext_buffer_device_address",
 };
 
-/* Functions that are hidden; a name that begins so. */
+/* Hidden functions; a name that begins with one of these. */
 static const char *const hidden_functions[] = {
     "clCommand",
     "clCreateCommandBuffer",
@@ -53,7 +53,7 @@ static const char *const hidden_functions[] = {
 
 /* How the recording functions are called. */
 enum buffer_form {
-    FORM_UNKNOWN, /* no version, one that we do not know, or devices that differ: hidden */
+    FORM_UNKNOWN, /* no version, an unknown version, or devices that differ: hidden */
     FORM_PLAIN,   /* 0.9.0 to 0.9.4 */
     FORM_LISTED,  /* from 0.9.5 on, with a list of properties */
 };
@@ -67,7 +67,7 @@ static enum buffer_form form_of_version(cl_version version)
                                                                                       : FORM_LISTED;
 }
 
-/* By what the device says of its version; false: it does not have the extension. */
+/* By the version that the device reports; false: it does not have the extension. */
 static bool form_of_device(cl_device_id device, enum buffer_form *ret_form)
 {
     cl_name_version *list = NULL;
@@ -111,8 +111,8 @@ static enum buffer_form form_of_platform(cl_platform_id platform)
 static void *ours(cl_platform_id platform, const char *name)
 {
     /*
-     * Entry points asked for by name, with the suffixes under which extensions had them before they
-     * were core.
+     * Entry points that programs ask for by name, with the suffixes that extensions used before
+     * they became core.
      */
     static const struct {
         const char *name;
@@ -145,7 +145,7 @@ static void *ours(cl_platform_id platform, const char *name)
     return NULL;
 }
 
-/* platform: NULL for a call that names none, which is then taken to mean the first. */
+/* platform: NULL for a call that names none, which then means the first platform. */
 static void *filter(cl_platform_id platform, const char *name, void *driver)
 {
     void *replacement;
@@ -185,7 +185,10 @@ static bool is_hidden(const char *name, size_t length, bool buffers)
     return false;
 }
 
-/* Takes the hidden names out of a list separated by spaces, in place; the length without the 0. */
+/*
+ * Removes the hidden names from a list separated by spaces, in place. Answers the length without
+ * the 0.
+ */
 static size_t strip_list(char *text, bool buffers)
 {
     char *to = text;
@@ -212,7 +215,10 @@ static size_t strip_versions(cl_name_version *list, size_t n, bool buffers)
     return kept;
 }
 
-/* The driver's whole answer without the hidden ones. bytes: the driver's answer, ours to change. */
+/*
+ * Answers with the driver's list, without hidden entries. bytes: the driver's answer, which may be
+ * changed.
+ */
 static cl_int answer_stripped(cl_platform_id platform, bool versions, char *bytes, size_t size, size_t room,
                               void *ret_value, size_t *ret_size)
 {
@@ -246,7 +252,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clGetPlatformInfo(cl_platform_id platform,
 }
 
 /*
- * The driver's version, with the mark that makes caches of binaries look elsewhere
+ * The driver's version with a mark, so that caches of binaries are filled anew
  * (program/known_binaries.h).
  */
 static cl_int answer_version(cl_device_id device, size_t room, void *ret_value, size_t *ret_size)

@@ -85,7 +85,7 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint n, const cl_icd_dispatch *ta
     front.target = front.table = *target_dispatch;
     object_tables_init();
     runtime_init(&opencl_driver);
-    /* What the driver lacks stays lacking: the loader answers for it. */
+    /* A function that the driver lacks stays absent; the loader answers for it. */
 #define ENTRY_OVERRIDE(name)                                                                                 \
     if (front.target.name)                                                                                   \
         front.table.name = entry_##name;

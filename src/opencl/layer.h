@@ -1,10 +1,12 @@
 /*
- * libbaton-layer.so: what the loader puts between an OpenCL program and its driver. The driver's
- * table is copied and the entry points that schedule are overridden (entry.h); handles stay the
- * driver's own, our state lives beside them (handle_table.h). The way of a command: an entry point
- * of enqueue/ makes a struct opencl_command (graph/opencl_command.h), enqueue/opencl_submit.h gives
- * it to the driver at once or to the engine (src/engine/), which calls opencl_driver.c back to
- * issue it, whole or in pieces (graph/opencl_issue.h, graph/kernel_launch.h).
+ * libbaton-layer.so, which the loader puts between an OpenCL program and its driver. The layer
+ * copies the driver's table and overrides the entry points that schedule (entry.h). Handles stay
+ * the driver's own; the layer's records lie beside them (handle_table.h).
+ *
+ * The path of a command: an entry point of enqueue/ makes a struct opencl_command
+ * (graph/opencl_command.h). enqueue/opencl_submit.h gives it to the driver at once, or to the
+ * engine (src/engine/). The engine calls opencl_driver.c back to issue it, whole or in pieces
+ * (graph/opencl_issue.h, graph/kernel_launch.h).
  *
  * Locks, in the order in which they may be nested: kernel / program records -> the engine's
  * (engine/runtime.h) -> handle-table shards. The driver is never called with the graph's lock held.
@@ -22,15 +24,15 @@
 #include "opencl/quirks/widening.h"
 #include "opencl/spread/spread_state.h"
 
-/* All that the layer keeps in a process, beside the engine's (engine/runtime.h). */
+/* The state of the OpenCL front in a process, beside the engine's (engine/runtime.h). */
 struct opencl_front {
-    /* the driver, as the loader gave it to us; written once by clInitLayer */
+    /* the driver's table, from the loader; written once by clInitLayer */
     cl_icd_dispatch target;
-    cl_icd_dispatch table; /* what the loader calls; the same */
+    cl_icd_dispatch table; /* the table that the loader calls; written once */
 
     /* of records that begin with struct object */
     struct handle_table queues, mems, kernels, programs;
-    struct handle_table events;   /* struct opencl_command of our handles */
+    struct handle_table events;   /* struct opencl_command of the layer's handles */
     struct handle_table samplers; /* struct sampler_record */
     pthread_mutex_t devices_lock; /* one device is made at a time */
     struct opencl_device *_Atomic devices;

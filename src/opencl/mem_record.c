@@ -1,6 +1,6 @@
 /*
- * Memory objects: a record each, so that arguments can be recognised, sizes checked and deferred
- * maps found.
+ * Memory objects. Each has a record, so that arguments can be recognised, sizes checked and
+ * deferred maps found.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +54,7 @@ static void released(struct object *object)
 
 static const struct object_class mem_class = {.free = free_mem, .released = released};
 
-/* A part of a buffer, or an image on one. */
+/* For a part of a buffer, or an image on one: finds the root. */
 static void find_root(struct mem_record *record)
 {
     cl_mem parent = NULL;
@@ -75,9 +75,7 @@ static void find_root(struct mem_record *record)
     record->root = root;
 }
 
-/*
- * shared: with another interface, which may change it behind our back, so it stays on its device.
- */
+/* shared: another interface may change the object unnoticed, so it stays on its device. */
 static cl_mem note_object(cl_mem handle, bool shared)
 {
     struct mem_record *record = handle && !runtime_off() ? calloc(1, sizeof *record) : NULL;

@@ -1,8 +1,9 @@
 /*
- * What every record of a program's object begins with: queues, memory, kernels, programs. Two
- * counts. `refs` are the record's own: one for its place in the table (handle_table.h), one per
- * look-up, one per command that uses it. `app_refs` are the program's, as clRetain and clRelease
- * count them; at the last one the record leaves its table, and it lives on while `refs` remain.
+ * What every record of a program's object begins with: queues, memory, kernels, programs. It has
+ * two counts. `refs` counts the record's own references: one for its place in the table
+ * (handle_table.h), one per look-up, one per command that uses it. `app_refs` counts the program's,
+ * by clRetain and clRelease. At the last of these the record leaves its table, and it lives on
+ * while `refs` remain.
  */
 #ifndef OPENCL_OBJECT_H
 #define OPENCL_OBJECT_H
@@ -16,10 +17,10 @@ struct object;
 struct object_class {
     /* Frees the record. */
     void (*free)(struct object *object);
-    /* Drops one reference; true if it was the last. NULL: nothing but the count. */
+    /* Drops one reference; true if it was the last. NULL: only counts. */
     bool (*drop)(struct object *object);
     /*
-     * The program has given up its last reference, and the record has left its table. NULL: nothing
+     * The program has released its last reference, and the record has left its table. NULL: nothing
      * to do.
      */
     void (*released)(struct object *object);
@@ -31,7 +32,7 @@ struct object {
     atomic_uint refs, app_refs;
 };
 
-/* One reference of each kind. */
+/* Starts with one reference of each kind. */
 void object_init(struct object *object, const struct object_class *class);
 
 static inline void object_ref(struct object *object)

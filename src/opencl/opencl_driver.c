@@ -113,8 +113,8 @@ static int issue_spread(struct device_engine *engine, struct command *command, b
 }
 
 /*
- * The driver may call a command something else than the program did; the event says what the driver
- * says.
+ * The driver may report another type than the program's call has. The event reports the driver's
+ * type.
  */
 static void finished(struct command *base)
 {
@@ -124,7 +124,10 @@ static void finished(struct command *base)
                                 &command->type, NULL);
 }
 
-/* Handles are user events of the program's context; ours beside the program's is given back. */
+/*
+ * Handles are user events of the program's context. Sets the status and drops the layer's
+ * reference.
+ */
 static void ended(struct command *base, int status)
 {
     struct opencl_command *command = opencl_command_of(base);

@@ -90,7 +90,7 @@ static void link_device(struct opencl_device *record)
 
 static void read_version(struct opencl_device *record)
 {
-    char text[256] = ""; /* an answer that does not fit is none */
+    char text[256] = ""; /* an answer that does not fit counts as none */
     unsigned major = 0, minor = 0;
     cl_bool uneven = CL_FALSE;
 
@@ -126,7 +126,7 @@ static struct opencl_device *make_device(cl_device_id device)
     front.target.clGetDeviceInfo(device, CL_DEVICE_ADDRESS_BITS, sizeof record->address_bits,
                                  &record->address_bits, NULL);
     read_version(record);
-    /* Sub-devices share their root's engines: that is where they compete with other programs. */
+    /* Sub-devices share their root's engines, for which they compete with other programs. */
     if (front.target.clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof parent, &parent, NULL) ==
             CL_SUCCESS &&
         parent)
@@ -217,8 +217,8 @@ CL_API_ENTRY cl_command_queue CL_API_CALL entry_clCreateCommandQueue(cl_context 
     if (runtime_off())
         return front.target.clCreateCommandQueue(context, device, properties, ret_code);
     /*
-     * The driver's clock tells how long pieces take; the program's own view of the property is kept
-     * in the record.
+     * The driver's clock shows how long pieces take. The record keeps the properties that the
+     * program sees.
      */
     handle =
         front.target.clCreateCommandQueue(context, device, properties | CL_QUEUE_PROFILING_ENABLE, ret_code);
@@ -251,7 +251,7 @@ CL_API_ENTRY cl_command_queue CL_API_CALL entry_clCreateCommandQueueWithProperti
         list[n++] = CL_QUEUE_PROFILING_ENABLE;
     }
     list[n] = 0;
-    /* A queue for kernels that enqueue kernels is the device's own affair. */
+    /* The layer does not handle queues for kernels that enqueue kernels. */
     if (runtime_off() || wanted & CL_QUEUE_ON_DEVICE || n >= QUEUE_MAX_PROPERTIES)
         return front.target.clCreateCommandQueueWithProperties(context, device, properties, ret_code);
     handle = front.target.clCreateCommandQueueWithProperties(context, device, list, ret_code);
@@ -287,8 +287,8 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clRetainCommandQueue(cl_command_queue hand
 }
 
 /*
- * Queued commands hold references of their own to the handle, so they still run; only the program's
- * view ends.
+ * Queued commands have their own references to the handle, so they still run. Only the program's
+ * references end.
  */
 CL_API_ENTRY cl_int CL_API_CALL entry_clReleaseCommandQueue(cl_command_queue handle)
 {

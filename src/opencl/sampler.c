@@ -1,7 +1,7 @@
 /*
- * Samplers that arguments hold. A program may release a sampler once the launch is enqueued, so
- * what the layer keeps for later keeps it alive. An argument whose bytes happen to be a sampler's
- * handle keeps one too many for a while, which is harmless.
+ * Samplers in arguments. A program may release a sampler once the launch is enqueued, so a launch
+ * that is kept for later keeps its samplers alive. If the bytes of an argument happen to be a
+ * sampler's handle, one sampler too many is kept for a while, which is harmless.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * Where control may go within a routine: for each statement, whether it lies on a cycle. Loops that
- * read memory which other threads write may wait for these; everything else ends by itself.
+ * Where control may go within a routine: for each statement, whether it is on a cycle. A loop that
+ * reads memory which other threads write may wait for them. Everything else ends by itself.
  */
 #ifndef PTX_GRAPH_H
 #define PTX_GRAPH_H

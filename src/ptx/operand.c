@@ -23,8 +23,8 @@ static int copy_parts(struct ptx_reader *reader, const struct ptx_operand *parts
 }
 
 /*
- * Is the word one that nothing has declared: a label to come? Its operand must not move any more,
- * so only scalars may be one.
+ * A word that nothing has declared may be a label that follows. The operand must then stay at its
+ * address, so only scalars may be labels.
  */
 static int read_name(struct ptx_reader *reader, struct ptx_operand *operand)
 {

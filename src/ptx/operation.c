@@ -26,7 +26,7 @@ static int read_guard(struct ptx_reader *reader, struct ptx_statement *statement
     return 0;
 }
 
-/* Labels were not known when the operand was read; now it does not move any more. */
+/* Labels were not known when the operand was read. From now on the operand stays at its address. */
 static int settle_labels(struct ptx_reader *reader, struct ptx_operand *operands, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
@@ -250,7 +250,9 @@ static int find_callee(struct ptx_reader *reader, struct ptx_statement *statemen
     return ptx_reject(&reader->module->source, statement->opcode, reader->error, "a function that is called");
 }
 
-/* Of an outline: what the table does not know, and operands that do not agree with it, are flat. */
+/*
+ * In an outline: a statement is flat if the table does not know it, or its operands do not match.
+ */
 static int read_outline(struct ptx_reader *reader, struct ptx_statement *statement)
 {
     const struct ptx_token *operands = reader->at;

@@ -29,7 +29,7 @@ struct ptx_register {
     uint32_t count;
     uint32_t id;      /* unique in its routine */
     uint8_t *used;    /* [count, or 1]: PTX_IS_READ, PTX_IS_WRITTEN; higher bits are the caller's */
-    bool is_implicit; /* of an outline: no declaration is known */
+    bool is_implicit; /* in an outline: not declared */
     uint32_t user;    /* the caller's own number for it */
     struct ptx_register *next;
 };
@@ -40,7 +40,7 @@ struct ptx_value {
     uint64_t bits;          /* the element, or what is added to the symbol */
     struct ptx_name symbol; /* length 0: none */
     uint64_t index;         /* of the element in the array */
-    uint64_t mask;          /* of mask(symbol): which bits of the address, shifted down; 0: all */
+    uint64_t mask;          /* mask(symbol): the bits of the address, shifted down; 0: all */
     bool is_generic;        /* generic(symbol) */
     const struct ptx_token *token;
 };
@@ -80,14 +80,14 @@ enum ptx_operand_kind {
     PTX_OP_OBJECT,  /* [parts[0], parts[1]] of a texture or surface */
     PTX_OP_PAIR,    /* parts[0] | parts[1] */
     PTX_OP_SINK,    /* _ */
-    PTX_OP_NAME,    /* of an outline: a name that nothing declares */
+    PTX_OP_NAME,    /* in an outline: a name that nothing declares */
 };
 
 struct ptx_operand {
     enum ptx_operand_kind kind;
     enum ptx_type type; /* of a register */
     bool is_negated;    /* !p */
-    bool may_write;     /* of a flat statement: it may be what the instruction writes */
+    bool may_write;     /* in a flat statement: the instruction may write it */
     uint8_t component;  /* 0: none, else 1 to 4: x to w */
     uint32_t index;     /* in reg's range */
     struct ptx_register *reg;
@@ -125,7 +125,7 @@ struct ptx_statement {
     const struct ptx_token *opcode;
     unsigned n_modifiers; /* dots behind the opcode */
     struct ptx_match match;
-    bool is_flat;                 /* of an outline: see above */
+    bool is_flat;                 /* in an outline: see above */
     struct ptx_operand *guard;    /* @p; NULL: none */
     struct ptx_operand *operands; /* in order; an optional one that is not there ends the list */
     unsigned n_operands;

@@ -44,7 +44,7 @@ struct ptx_reader {
     struct ptx_symbol *scopes[PTX_DEEPEST]; /* the symbols of each open scope */
     unsigned depth;
     bool refused;
-    bool is_outline;             /* ptx_module.h: what is not known is kept, not rejected */
+    bool is_outline;             /* ptx_module.h: keeps unknown statements instead of rejecting them */
     struct ptx_routine *routine; /* whose body is being read */
     struct ptx_variable **variables_end;
     struct ptx_routine **routines_end;
@@ -89,7 +89,7 @@ int ptx_read_operand(struct ptx_reader *reader, struct ptx_operand *ret_operand)
 int ptx_read_call(struct ptx_reader *reader, struct ptx_statement *statement);
 int ptx_check_operands(struct ptx_reader *reader, struct ptx_statement *statement);
 struct ptx_statement *ptx_add_statement(struct ptx_reader *reader);
-/* A name that is not known yet may be a label of this scope or one around it. */
+/* An unknown name may be a label of this scope or an outer one. */
 int ptx_expect_label(struct ptx_reader *reader, struct ptx_operand *operand);
 int ptx_read_targets(struct ptx_reader *reader, const struct ptx_token *name);
 
@@ -97,7 +97,7 @@ int ptx_read_targets(struct ptx_reader *reader, const struct ptx_token *name);
 int ptx_read_flat(struct ptx_reader *reader, struct ptx_statement *statement);
 /* A register without a declaration. */
 struct ptx_register *ptx_add_implicit(struct ptx_reader *reader, const struct ptx_token *name);
-/* To behind the next `;` or, where a block in braces comes first, to behind that. */
+/* Skips to behind the next `;`, or to behind a block in braces if that comes first. */
 int ptx_skip_directive(struct ptx_reader *reader);
 
 #endif

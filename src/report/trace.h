@@ -3,8 +3,8 @@
  * arrows between spans, and counters. It is written as a stream, so memory use does not grow with
  * the trace. `baton simulate --trace` and `baton trace` write it; `baton report` reads it.
  *
- * A viewer needs the spans of one row to be disjoint or nested, an arrow's ends to lie within
- * spans, and the values of a counter in order of time. The caller ensures that.
+ * The caller ensures what a viewer needs. The spans of one row are disjoint or nested. The ends of
+ * an arrow lie within spans. The values of a counter come in order of time.
  */
 #ifndef REPORT_TRACE_H
 #define REPORT_TRACE_H

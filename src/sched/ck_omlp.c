@@ -198,7 +198,7 @@ static void replace_lost_donors(struct sched_core *core)
     }
 }
 
-/* C6(iii): a job leaves when it is done and no longer donates. */
+/* C6(iii): a job leaves when it is done and has ended its donation. */
 static bool end_deferred(struct sched_core *core)
 {
     bool any = false;

@@ -18,7 +18,7 @@ struct sched_decision *core_decide(struct sched_core *core, enum sched_action ac
     return decision;
 }
 
-/* Start and end. */
+/* ---- start and end ---- */
 
 static int config_complete(struct sched_config *config)
 {
@@ -145,7 +145,7 @@ void sched_core_reset(struct sched_core *core)
     core->at = 0;
 }
 
-/* Clients. */
+/* ---- clients ---- */
 
 static int client_join(struct sched_core *core, const struct sched_event *event)
 {
@@ -252,7 +252,7 @@ static int client_drained(struct sched_core *core, const struct sched_event *eve
     return 0;
 }
 
-/* Jobs. */
+/* ---- jobs ---- */
 
 static int job_release(struct sched_core *core, const struct sched_event *event)
 {
@@ -354,7 +354,7 @@ static int job_done(struct sched_core *core, const struct sched_event *event)
     return 0;
 }
 
-/* Events. */
+/* ---- events ---- */
 
 static int lane_event(struct sched_core *core, const struct sched_event *event)
 {

@@ -100,7 +100,7 @@ enum sched_event_kind {
      */
     SCHED_CLIENT_JOIN,
     SCHED_CLIENT_LEAVE, /* client; refused while it has jobs */
-    /* client: it died. Its waiting requests are dropped; what it holds stays held (X1) ... */
+    /* client: it died. Its waiting requests are dropped. What it holds stays held (X1) ... */
     SCHED_CLIENT_GONE,
     /* ... until the GPUs have finished its work: all that it held is free, and so are its ids */
     SCHED_CLIENT_DRAINED,
@@ -164,7 +164,7 @@ struct sched_event {
      */
     baton_nsec cost;
     baton_nsec budget; /* engine time the job may use; 0: no limit */
-    baton_nsec period; /* between two budgets of a throttled job; 0: it is not throttled */
+    baton_nsec period; /* time between two budgets of a throttled job; 0: the job is not throttled */
     baton_nsec release_at;
     /* PLACE, TOKEN_REQUEST, ENGINE_REQUEST: */
     baton_nsec migration; /* predicted cost of running elsewhere than at home */
@@ -174,7 +174,7 @@ struct sched_event {
     /* CLIENT_JOIN: */
     unsigned gpu_cluster, cpu_cluster;
     bool uses_gpu; /* counts as one of the n tasks of its GPU cluster (A1) */
-    /* may keep engines unused: a hold tells how long the job needs only while others wait */
+    /* may keep engines unused: then a hold shows how long the job needs only while others wait */
     bool keeps_idle;
     /* ENGINE_REQUEST: */
     /* any one of the engines: a kernel of placement `any`, over execution engines (Q1) */

@@ -104,7 +104,7 @@ static void dequeue(struct sched_core *core, lane_id id)
     core->n_reserving -= reserves(core, id);
 }
 
-/* Is the engine kept for a lane that stands before this one in its queue (E2)? */
+/* Is the engine kept for a lane that precedes this one in its queue (E2)? */
 static bool reserved_against(const struct sched_core *core, engine_id id, lane_id lane)
 {
     const struct engine *engine = &core->engines[id];
@@ -305,8 +305,8 @@ int engine_request(struct sched_core *core, const struct sched_event *event)
 }
 
 /*
- * May the lane simply go on? Yes if no lane that waits for its engines stands before it, and none
- * of them is blocked.
+ * May the lane simply go on? Yes if no lane that waits for its engines precedes it, and none of
+ * them is blocked.
  */
 static bool may_go_on(const struct sched_core *core, lane_id id)
 {
@@ -320,7 +320,7 @@ static bool may_go_on(const struct sched_core *core, lane_id id)
     return true;
 }
 
-/* At its border: the engines go to others. */
+/* At a border: the lane's engines go to others. */
 static void park(struct sched_core *core, lane_id id, const struct engine_set *held)
 {
     core->pushes_changed = true;

@@ -103,7 +103,7 @@ static void push_chain(struct sched_core *core, lane_id waiter)
     }
 }
 
-/* Every waiting lane stands in a queue: of an engine, of tokens, or among the donors. */
+/* Every waiting lane is in a queue: of an engine, of tokens, or among the donors. */
 static void push_all(struct sched_core *core)
 {
     for (engine_id e = 0; e < core->n_engines; e++) {

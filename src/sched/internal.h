@@ -1,15 +1,18 @@
 /*
  * The state behind sched/core.h, shared by the files of this folder only. Each file owns one
  * concern:
- *   core.c     events to their handlers, tables of clients and jobs
- *   policy.c   how jobs are ranked, budgets
- *   engine.c   engine queues, grants, yields (Q1..Q4, E1..E5, M2)
- *   share.c    how equals share engines (Q6, Q8)
- *   place.c    choice of GPUs (A1, A2)
- *   inherit.c  inherited priorities (G4)
- *   token.c    which lock serves an event
- *   r2dglp.c   R1..R10 and FIFO k-exclusion
- *   ck_omlp.c  C1..C7
+ *
+ *     core.c          events to their handlers, tables of clients and jobs
+ *     rank_policy.c   how jobs are ranked, budgets
+ *     engine_queue.c  engine queues and grants (Q1, Q3, Q4, E1..E5, M2)
+ *     engine_calls.c  what holders are told: yields (Q2) and turns (Q6)
+ *     share.c         how equals share engines (Q6, Q8)
+ *     lane_place.c    choice of GPUs (A1, A2)
+ *     inherit.c       inherited priorities (G4)
+ *     token.c         which lock serves an event
+ *     r2dglp.c        R1..R10 and FIFO k-exclusion
+ *     ck_omlp.c       C1..C7
+ *     query.c         names of engines, questions
  */
 #ifndef SCHED_INTERNAL_H
 #define SCHED_INTERNAL_H
@@ -42,7 +45,7 @@ struct share {
     /* never below the level of its equals when it came; for lanes that come later */
     baton_nsec level;
     baton_nsec lead;       /* `adaptive`: added to the tag; grows with the length of the job */
-    baton_nsec served;     /* the part of the tag that this hold added */
+    baton_nsec served;     /* the part of the tag that the present hold added */
     baton_nsec charged_at; /* contended: served time is in the tag up to this instant */
     bool contended;        /* an equal of another client waits for one of its engines */
 };
@@ -89,7 +92,7 @@ struct job {
     baton_nsec deadline_at, cost;
     baton_nsec budget, period, release_at;
     baton_nsec budget_from;     /* spent when the budget began */
-    baton_nsec throttled_until; /* 0: it is not throttled */
+    baton_nsec throttled_until; /* 0: the job is not throttled */
     enum tier tier;             /* rank: first this, the smaller the more urgent ... */
     int64_t key;                /* ... then this: base priority, the smaller the more urgent */
     uint64_t seq;               /* ties: the number of its release */
@@ -132,7 +135,7 @@ struct engine {
 /* One GPU cluster under a token lock. */
 struct token_cluster {
     unsigned first_gpu, g, k;
-    unsigned slots, cap; /* F and CAP of section 1; UINT_MAX for FIFO k-exclusion */
+    unsigned slots, cap; /* F and CAP of docs/protocols.md; UINT_MAX for FIFO k-exclusion */
     unsigned n_clients;  /* registered GPU clients: n */
     unsigned in_queues;
     lane_id **queues; /* k queues; entry 0 holds the replica */
@@ -240,14 +243,14 @@ static inline bool token_above(const struct sched_core *core, lane_id a, lane_id
 
 struct sched_decision *core_decide(struct sched_core *core, enum sched_action action, job_id job);
 
-/* engine.c */
+/* engine_queue.c, engine_calls.c */
 int engine_request(struct sched_core *core, const struct sched_event *event);
 int engine_piece_done(struct sched_core *core, lane_id lane);
 /* releases, or withdraws a waiting request */
 void engine_leave(struct sched_core *core, lane_id lane);
 void engine_block(struct sched_core *core, engine_id engine);
 int engine_unblock(struct sched_core *core, engine_id engine);
-void engine_rerank(struct sched_core *core, job_id job); /* its key has changed */
+void engine_rerank(struct sched_core *core, job_id job); /* the job's key has changed */
 /* Does lane a stand before lane b in engine queues? */
 bool engine_lane_before(const struct sched_core *core, lane_id a, lane_id b);
 /* Throttled jobs: waiting lanes leave their queues, holders are asked to yield. */
@@ -257,8 +260,8 @@ void engine_unpark(struct sched_core *core, job_id job);
 void engine_emit_grants(struct sched_core *core);
 void engine_emit_calls(struct sched_core *core); /* YIELD, TURN */
 
-/* policy.c */
-void policy_rank(struct sched_core *core, job_id job); /* sets its key */
+/* rank_policy.c */
+void policy_rank(struct sched_core *core, job_id job); /* sets the job's key */
 void policy_charge(struct sched_core *core, lane_id lane);
 void policy_job_done(struct sched_core *core, job_id job);
 void policy_tick(struct sched_core *core);
@@ -268,18 +271,18 @@ baton_nsec policy_length(const struct sched_core *core, const struct job *job, b
 
 /* share.c */
 bool share_equals(const struct sched_core *core, const struct job *a, const struct job *b);
-void share_enter(struct sched_core *core, lane_id lane);  /* before it is put into queues */
+void share_enter(struct sched_core *core, lane_id lane);  /* call before the lane is put into queues */
 void share_charge(struct sched_core *core, lane_id lane); /* charges a holder up to now */
 void share_leave(struct sched_core *core, lane_id lane);  /* a hold or its piece ends */
 /* after the event: finds the holders that an equal waits for */
 void share_update(struct sched_core *core);
 /*
  * Of two equals: how much more engine time one has been served than the other. If positive, the
- * other stands before it.
+ * other precedes it.
  */
 baton_nsec share_ahead(const struct lane *lane, const struct lane *other);
 
-/* place.c */
+/* lane_place.c */
 int place_job(struct sched_core *core, const struct sched_event *event);
 void place_forget(struct sched_core *core, job_id job);
 
@@ -326,6 +329,6 @@ void core_end_job(struct sched_core *core, job_id job); /* forgets a job that ho
 
 /* inherit.c */
 void inherit_update(struct sched_core *core,
-                    job_id left); /* left: a job that may hold nothing any more, or SCHED_NO_JOB */
+                    job_id left); /* left: a job that may have given up its last engine, or SCHED_NO_JOB */
 
 #endif

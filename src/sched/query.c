@@ -64,7 +64,7 @@ struct engine_set sched_copy_engines(const struct sched_core *core, unsigned gpu
     return set;
 }
 
-/* Questions. */
+/* ---- questions ---- */
 
 const struct sched_config *sched_core_config(const struct sched_core *core)
 {

@@ -57,7 +57,7 @@ struct sim_run {
     bool random_gpus;          /* placement `chosen`: random GPUs instead of the core's choice */
     const baton_nsec *offsets; /* first releases by task; NULL: 0 */
     /*
-     * When a task's process dies, by task: none of its jobs ends or is released any more, and a
+     * When a task's process dies, by task. From then on none of its jobs ends or is released, and a
      * running piece drains. NULL: none dies.
      */
     const baton_nsec *deaths;

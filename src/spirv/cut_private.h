@@ -6,14 +6,14 @@
 #include "spirv/view.h"
 #include "spirv/spirv_waits.h"
 
-/* What becomes of a function. By index in module->functions. */
+/* How a function is rewritten. By index in module->functions. */
 struct spirv_plan {
     bool kernel;
-    bool loads;         /* what pieces change, itself: it has a view */
-    bool needs_piece;   /* loads, or calls a function that does */
+    bool loads;         /* it loads what pieces change, so it has a view */
+    bool needs_piece;   /* it loads, or calls a function that does */
     uint32_t type;      /* of the function, with the added parameter */
-    uint32_t parameter; /* the added one, a pointer to the piece; 0: none */
-    uint32_t view;      /* its variable; 0: none */
+    uint32_t parameter; /* the added parameter, a pointer to the piece; 0: none */
+    uint32_t view;      /* its view variable; 0: none */
 };
 
 struct spirv_cutter {
@@ -30,7 +30,7 @@ struct spirv_cutter {
 };
 
 /*
- * kernels.c: the name of an entry point, from its words; its length in words is *ret_words. NULL:
+ * kernels.c: the name of an entry point, from its words; *ret_words is its length in words. NULL:
  * the name does not end, or no memory.
  */
 const char *spirv_entry_name(struct arena *arena, const struct spirv_instruction *entry, size_t *ret_words);

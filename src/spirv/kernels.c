@@ -97,7 +97,7 @@ int spirv_find_kernels(struct spirv_cutter *cutter, struct spirv_cut *cut)
         if (i->opcode == OP_ENTRY_POINT)
             result = i->n_words < 4 ? 1 : add_kernel(cutter, i, &cut->kernels[cut->n_kernels++]);
     }
-    for (size_t k = 0; k < cut->n_kernels && !result; k++) /* one function may be entered by two names */
+    for (size_t k = 0; k < cut->n_kernels && !result; k++) /* two names may enter one function */
         for (size_t other = 0; other < k; other++)
             if (!strcmp(cut->kernels[k].name, cut->kernels[other].name))
                 result = 1;

@@ -77,7 +77,7 @@ static void follow_load(struct spirv_loop *loop, const struct spirv_instruction 
     uint32_t variable;
 
     if (storage == STORAGE_WORKGROUP || storage == STORAGE_INPUT || storage == STORAGE_CONSTANT)
-        return; /* a group runs whole within a piece; the others do not change */
+        return; /* a group runs whole within a piece, and other groups do not change this */
     variable = storage == STORAGE_FUNCTION ? spirv_loop_variable(loop->finder->module, i->words[3]) : 0;
     if (!variable || spirv_loop_escapes(loop, variable))
         loop->foreign = true;
@@ -97,7 +97,7 @@ static void follow_value(struct spirv_loop *loop, const struct spirv_instruction
     const struct spirv_module *module = loop->finder->module;
 
     if (!spirv_loop_has(loop, i))
-        return; /* known before the loop began */
+        return; /* the value is known before the loop begins */
     if (i->opcode == OP_LOAD && i->n_words >= 4) {
         follow_load(loop, i);
         return;
@@ -120,7 +120,7 @@ static void follow_value(struct spirv_loop *loop, const struct spirv_instruction
             follow(loop, i->words[at]);
 }
 
-/* Everything that decides which way the loop goes. */
+/* Follows everything that decides the course of the loop. */
 static void follow_course(struct spirv_loop *loop)
 {
     const struct spirv_module *module = loop->finder->module;

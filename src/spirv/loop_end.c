@@ -19,7 +19,7 @@ static bool is_zero(const struct spirv_instruction *i)
     return true;
 }
 
-/* Something that does not change in the loop, and is not the constant 0. */
+/* A value that does not change in the loop and is not the constant 0. */
 static bool is_step(const struct spirv_loop *loop, uint32_t id)
 {
     const struct spirv_instruction *i = spirv_loop_define(loop, id);
@@ -39,7 +39,7 @@ static bool is_step(const struct spirv_loop *loop, uint32_t id)
     return false;
 }
 
-/* Through conversions and additions of constants: the value that it is made of. */
+/* The value behind conversions and additions of constants. */
 static const struct spirv_instruction *stripped(const struct spirv_loop *loop, uint32_t id)
 {
     const struct spirv_instruction *i = spirv_loop_define(loop, id);
@@ -99,7 +99,9 @@ static bool phi_moves(const struct spirv_loop *loop, const struct spirv_instruct
     return true;
 }
 
-/* Each round stores the variable moved by a step, and nothing else is stored there in the loop. */
+/*
+ * Does each round store the variable moved by a step, and does the loop store nothing else there?
+ */
 static bool variable_moves(const struct spirv_loop *loop, uint32_t variable)
 {
     const struct spirv_module *module = loop->finder->module;
@@ -139,8 +141,8 @@ static bool moves(const struct spirv_loop *loop, uint32_t id)
 }
 
 /*
- * cas == what it was compared with, and that was read from the same place in this round or the
- * last.
+ * Is the result of a compare-and-exchange compared with its comparand, which was read from the same
+ * place in this round or the last?
  */
 static bool is_retry(const struct spirv_loop *loop, uint32_t result, uint32_t compared)
 {
@@ -174,8 +176,8 @@ static bool compares_moving(const struct spirv_loop *loop, const struct spirv_in
 }
 
 /*
- * Does the condition become `leaving` by itself? Of "and" and "or" one side is enough where it
- * decides alone.
+ * Does the loop itself make the condition become `leaving`? Of "and" and "or" one side is enough if
+ * it decides alone.
  */
 static bool ends_by_itself(const struct spirv_loop *loop, uint32_t condition, bool leaving, int depth)
 {

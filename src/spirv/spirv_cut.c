@@ -12,7 +12,7 @@ static struct spirv_plan *plan_of(struct spirv_cutter *cutter, uint32_t function
     return found ? &cutter->plans[found - cutter->module.functions] : NULL;
 }
 
-/* The variables of built-ins that pieces change. */
+/* Finds the variables of built-ins that pieces change. */
 static int find_variables(struct spirv_cutter *cutter)
 {
     const struct spirv_module *module = &cutter->module;
@@ -68,7 +68,7 @@ static bool is_component_chain(const struct spirv_instruction *i)
     return (chain && i->n_words == 5) || (element && i->n_words == 6);
 }
 
-/* A pointer to one component of a built-in. 1: it is used in a way that is not known here. */
+/* A pointer to one component of a built-in. 1: it is used in an unknown way. */
 static int note_chain(struct spirv_cutter *cutter, const struct spirv_instruction *i)
 {
     bool element = i->n_words == 6;
@@ -82,7 +82,9 @@ static int note_chain(struct spirv_cutter *cutter, const struct spirv_instructio
     return 0;
 }
 
-/* Every use of a built-in that pieces change is a load, of the whole or of a component. */
+/*
+ * Checks that every use of a built-in that pieces change is a load, of the whole or of a component.
+ */
 static int check_uses(struct spirv_cutter *cutter, struct spirv_plan *plan, const struct spirv_instruction *i)
 {
     for (size_t at = 1; at < i->n_words; at++) {
@@ -129,7 +131,7 @@ static bool is_global_use(uint16_t opcode)
            (opcode >= OP_TYPE_VOID && opcode <= OP_TYPE_FORWARD_POINTER) || opcode == OP_MEMBER_DECORATE;
 }
 
-/* Outside of functions the built-ins may be named and decorated, no more. */
+/* Checks that outside of functions the built-ins are only named and decorated. */
 static int check_globals(struct spirv_cutter *cutter)
 {
     const struct spirv_module *module = &cutter->module;
@@ -191,7 +193,10 @@ static int widen_type(struct spirv_cutter *cutter, const struct spirv_function *
     return 0;
 }
 
-/* What a kernel calls gets the parameter in any case: a consumer may take it for the kernel. */
+/*
+ * A function that a kernel calls gets the parameter in any case: a consumer may take it for the
+ * kernel.
+ */
 static int plan_called(struct spirv_cutter *cutter, const struct spirv_function *function, bool by_kernel)
 {
     for (size_t n = function->begin; n <= function->end; n++) {
@@ -260,7 +265,7 @@ static void rewrite_call(struct spirv_cutter *cutter, const struct spirv_plan *p
     spirv_writer_add(&cutter->writer, &cutter->writer.code, &plan->parameter, 1);
 }
 
-/* OpFunction with the new type. Reading the piece is reading memory: no longer Const. */
+/* OpFunction with the new type. Reading the piece reads memory, so the function is not Const. */
 static void rewrite_begin(struct spirv_cutter *cutter, const struct spirv_plan *plan,
                           const struct spirv_instruction *i)
 {
@@ -339,7 +344,7 @@ static bool has_capability(const struct spirv_module *module, uint32_t capabilit
     return false;
 }
 
-/* An entry point names the variables that it reaches: the view reads three more. */
+/* An entry point names the variables that it reaches. The view reads three more. */
 static void write_entry_point(struct spirv_cutter *cutter, const struct spirv_instruction *i)
 {
     const uint32_t more[] = {cutter->view.raw_group, cutter->view.local_id, cutter->view.local_size};
@@ -365,8 +370,8 @@ static void write_entry_point(struct spirv_cutter *cutter, const struct spirv_in
 }
 
 /*
- * Types of arguments as text, for queries of the original: the rewritten kernel has one argument
- * more.
+ * Types of arguments as text, for queries of the original. They do not fit the rewritten kernel,
+ * which has one more argument.
  */
 static bool describes_arguments(const struct spirv_instruction *i)
 {

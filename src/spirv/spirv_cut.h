@@ -1,17 +1,18 @@
 /*
- * Rewriting a SPIR-V module so that its kernels can run in pieces (translate/piece.h): what
- * src/translate/tool does to OpenCL C, done to programs that come as SPIR-V.
+ * Rewrites a SPIR-V module so that its kernels can run in pieces (translate/piece.h), as
+ * src/translate/tool does with OpenCL C.
  *
  * Every kernel gets one more parameter, a struct piece by value, as its last. So does every
- * function that needs it. A function that loads one of the built-in variables WorkgroupId,
- * NumWorkgroups, GlobalInvocationId, GlobalSize, GlobalOffset, GlobalLinearId and WorkDim computes
- * at its entry what the whole launch looks like from this group, and keeps that in a variable of
- * its own (the view, spirv/view.h). Its loads of these built-ins become loads from the view.
+ * function that needs it. The rewriting concerns loads of the built-in variables WorkgroupId,
+ * NumWorkgroups, GlobalInvocationId, GlobalSize, GlobalOffset, GlobalLinearId and WorkDim. A
+ * function that loads one of them computes, at its entry, what the whole launch looks like from
+ * this group. It keeps the result in a variable of its own (the view, spirv/view.h), and its loads
+ * of these built-ins become loads from the view.
  *
- * All functions take the same parameter, because a consumer may drop a kernel that only calls
- * another function and take that one for the kernel (llvm-spirv does).
+ * All functions take the same parameter. A consumer may drop a kernel that only calls another
+ * function and take that function for the kernel (llvm-spirv does).
  *
- * A pure function over bytes, which may be anything.
+ * A pure function over any bytes.
  */
 #ifndef SPIRV_SPIRV_CUT_H
 #define SPIRV_SPIRV_CUT_H
@@ -44,7 +45,7 @@ struct spirv_cut {
 };
 
 /*
- * Everything in *ret_cut lives in the arena. 0; 1: the module is left as it is, and *ret_refusal
+ * Everything in *ret_cut lives in the arena. 0; 1: the module stays unchanged, and *ret_refusal
  * says why; -ENOMEM.
  */
 int spirv_cut(struct arena *arena, const void *bytes, size_t n, struct spirv_cut *ret_cut,

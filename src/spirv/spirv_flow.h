@@ -25,7 +25,7 @@ struct spirv_flow {
     uint32_t n_reached;
 };
 
-/* 0; 1: a branch to what is no block of the function; -ENOMEM. */
+/* 0; 1: a branch to something that is no block of the function; -ENOMEM. */
 int spirv_flow_build(struct arena *arena, const struct spirv_module *module,
                      const struct spirv_function *function, struct spirv_flow *ret_flow);
 
@@ -34,7 +34,7 @@ uint32_t spirv_flow_block_at(const struct spirv_flow *flow, size_t instruction);
 
 /*
  * The loops of a region: its strongly connected sets of blocks. loop[i] becomes the number of block
- * i's loop, SPIRV_NO_BLOCK where it is in none or not in the region. -ENOMEM, or the number of
+ * i's loop, or SPIRV_NO_BLOCK if it is in no loop or not in the region. -ENOMEM, or the number of
  * loops.
  */
 int64_t spirv_flow_loops(struct arena *arena, const struct spirv_flow *flow, const bool *in_region,

@@ -5,8 +5,8 @@
 #include "spirv/spirv_loop.h"
 
 /*
- * The loops of a region, then those inside of each once its header is taken away. 1: one of them
- * may wait.
+ * The loops of a region, then the loops inside each once its header is removed. 1: one of them may
+ * wait.
  */
 static int check_region(struct spirv_finder *finder, const struct spirv_flow *flow, bool *in_region,
                         int depth)
@@ -72,7 +72,7 @@ static bool reads_foreign(const struct spirv_module *module, const struct spirv_
            storage != STORAGE_FUNCTION;
 }
 
-/* One pass over the instructions; true: something is known that was not. */
+/* One pass over the instructions; true: it found something new. */
 static bool note_function(struct spirv_finder *finder, size_t index)
 {
     const struct spirv_module *module = finder->module;
@@ -101,7 +101,7 @@ static bool note_function(struct spirv_finder *finder, size_t index)
     return before.reads != known->reads || before.atomics != known->atomics || before.waits != known->waits;
 }
 
-/* Depth of calls from each function, at most n: a cycle never stops growing. */
+/* Depth of calls from each function, at most n: in a cycle it grows beyond n. */
 static bool calls_itself(const struct spirv_finder *finder, size_t *depth)
 {
     const struct spirv_module *module = finder->module;
@@ -168,7 +168,7 @@ int spirv_waits_find(struct arena *arena, const struct spirv_module *module,
         spirv_refuse(ret_refusal, "a function calls itself");
         return 1;
     }
-    while (changed) { /* what is read, through calls */
+    while (changed) { /* what functions read, through calls */
         changed = false;
         for (size_t f = 0; f < module->n_functions; f++)
             changed = note_function(&finder, f) || changed;

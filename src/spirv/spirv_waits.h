@@ -2,11 +2,10 @@
  * May a kernel wait for another work-group? Pieces of such a kernel could wait for each other for
  * ever, so it runs whole. In doubt the answer is yes.
  *
- * A loop is harmless if its course depends on nothing that another group can write, or if it ends
- * by itself: on every round it passes an exit that compares a variable which each round moves. A
- * retry of compare-and-exchange is harmless if it compares with the value just seen there: it
- * repeats only because another group has made progress. Calls count with what the called function
- * reads.
+ * A loop is harmless in three cases. Its course depends on nothing that another group can write. Or
+ * it ends by itself: every round passes an exit that compares a variable which each round moves. Or
+ * it retries a compare-and-exchange with the value just seen there: it repeats only because another
+ * group has made progress. A call counts with what the called function reads.
  */
 #ifndef SPIRV_SPIRV_WAITS_H
 #define SPIRV_SPIRV_WAITS_H
@@ -15,8 +14,8 @@
 
 /* What is known of a function, by index in module->functions. */
 struct spirv_waits {
-    bool reads;        /* memory that other groups may write; also through calls */
-    bool atomics;      /* on global memory; also through calls */
+    bool reads;        /* reads memory that other groups may write; also through calls */
+    bool atomics;      /* atomics on global memory; also through calls */
     const char *waits; /* NULL: it has no obstacle of its own; else why it runs whole */
 };
 

@@ -97,7 +97,7 @@ static uint32_t sized(struct spirv_writer *writer, const struct spirv_view *v, u
     return type == v->size ? value : spirv_writer_code(writer, OP_UCONVERT, v->size, value);
 }
 
-/* The field of `shift` that lies `bytes` up. */
+/* The field of `shift` at this byte. */
 static uint32_t shift_of(struct spirv_writer *writer, const struct spirv_view *v, uint32_t shift, int bytes)
 {
     for (int i = 0; i < bytes; i++)

@@ -1,6 +1,6 @@
 /*
- * The view: what a rewritten function knows of the whole launch, as one variable of the function.
- * Its fields stand in for built-in variables (spirv/spirv_cut.h).
+ * The view: what a rewritten function knows of the whole launch, in one variable of the function.
+ * Its fields replace built-in variables (spirv/spirv_cut.h).
  */
 #ifndef SPIRV_VIEW_H
 #define SPIRV_VIEW_H
@@ -24,14 +24,14 @@ struct spirv_view {
 /* Makes the types, constants and variables. */
 void spirv_view_begin(struct spirv_writer *writer, struct spirv_view *ret_view);
 
-/* The field that stands in for the built-in; -1: pieces do not change it. */
+/* The field that replaces the built-in; -1: pieces do not change it. */
 int spirv_view_field(uint32_t builtin);
 
-/* Code: fills the view variable from the piece parameter. Both are pointers. */
+/* Writes code that fills the view variable from the piece parameter. Both are pointers. */
 void spirv_view_fill(struct spirv_writer *writer, const struct spirv_view *view, uint32_t piece,
                      uint32_t variable);
 
-/* Code: loads a field of the view into `result`. */
+/* Writes code that loads a field of the view into `result`. */
 void spirv_view_load(struct spirv_writer *writer, const struct spirv_view *view, uint32_t variable, int field,
                      uint32_t result);
 

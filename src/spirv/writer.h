@@ -1,6 +1,6 @@
 /*
- * Words of a module under construction: parts that grow, new ids, and types that are looked up
- * before they are made, since SPIR-V allows one definition per type that is no aggregate.
+ * Words of a module under construction: parts that grow, new ids, and types. A type is looked up
+ * before it is made, because SPIR-V allows only one definition per type that is no aggregate.
  */
 #ifndef SPIRV_WRITER_H
 #define SPIRV_WRITER_H

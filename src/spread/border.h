@@ -15,7 +15,7 @@
 enum border_side { BORDER_LOW, BORDER_HIGH };
 
 struct border {
-    _Atomic uint64_t open; /* not yet taken: begin in the upper half, end in the lower one */
+    _Atomic uint64_t open; /* groups not yet taken: begin in the upper half, end in the lower half */
     uint32_t begin, end;   /* of both parts together */
     uint32_t nominal;      /* the end of the lower part, the beginning of the upper one */
     uint32_t least, most;  /* how far down the upper device, and up the lower device may go */
@@ -33,7 +33,7 @@ bool border_take(struct border *border, enum border_side side, uint32_t step, ui
                  uint32_t *ret_end);
 
 /*
- * A good step if pieces serve only the border: half of what the side still has, down to a
+ * A good step if pieces serve only the border: half of what the side still has, but at least a
  * thirty-second of its part.
  */
 uint32_t border_step(const struct border *border, enum border_side side);

@@ -28,9 +28,9 @@
 #define MERGE_BLOCK 4096u
 
 /*
- * Combines n copies (2 .. MERGE_MAX_COPIES) of size bytes with the shadow into ret_out, which may
- * be one of the copies or the shadow itself but must not overlap them otherwise. granule: a power
- * of two, 1 .. MERGE_MAX_GRANULE, counted from the beginning of the buffers.
+ * Combines n copies (2 .. MERGE_MAX_COPIES) of size bytes with the shadow into ret_out. ret_out may
+ * be one of the copies or the shadow, but must not overlap them otherwise. granule: a power of two,
+ * 1 .. MERGE_MAX_GRANULE, counted from the beginning of the buffers.
  *
  * apart: two copies that both changed a granule are a conflict even if they agree, because the
  * writers also read it. On one device the second writer would have seen what the first wrote.

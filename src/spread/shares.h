@@ -22,8 +22,8 @@ uint32_t shares_grain(uint32_t n_groups, unsigned n, uint32_t wanted);
 void shares_divide(uint32_t n_groups, const double rates[], unsigned n, uint32_t grain, uint32_t ret_ends[]);
 
 /*
- * Combines the rate with a new measurement of `groups` in `ns`, which counts for one half, so that
- * a device that slows down is noticed soon.
+ * Combines the rate with a new measurement of `groups` in `ns`. The measurement counts for one
+ * half, so that a device that slows down is noticed soon.
  */
 double shares_rate(double old, uint32_t groups, int64_t ns);
 

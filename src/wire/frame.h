@@ -105,7 +105,10 @@ enum reason {
     REASON_TARDY,       /* admitted, but only with bounded tardiness: cause, response, limit */
 };
 
-/* Why a bound is not claimed: the part of the model that does not hold on this machine now. */
+/*
+ * Why a bound is not claimed: the part of the model that does not hold on this machine now. "who:"
+ * says which client or device the field `who` names.
+ */
 enum model_rule {
     RULE_MET,
     RULE_NO_BOUND,  /* the plan claims none */
@@ -127,7 +130,7 @@ enum model_rule {
     RULE_OVERRUN,   /* who: a client that used more engine time than the plan gives a job */
     RULE_REQUESTS,  /* who: a client that made more or longer engine requests than the plan counts */
     RULE_DRAINING,  /* who: a client that has gone, and whose work holds an engine until it has ended */
-    RULE_IDLE,      /* all rules hold, but jobs from before may be late: no idle instant since then */
+    RULE_IDLE,      /* all rules hold again, but earlier jobs may still be late: no idle instant since then */
     RULES,
 };
 

@@ -94,7 +94,7 @@ static inline void lease_word_give(lease_word *word)
 }
 
 /*
- * Client: does not read this word again. A thread that has read it and is about to sleep finds it
+ * Client: will not read this word again. A thread that has read it and is about to sleep finds it
  * changed.
  */
 static inline void lease_word_leave(lease_word *word)

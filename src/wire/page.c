@@ -41,7 +41,7 @@ void page_own(struct page *page)
     (void)pthread_mutexattr_init(&attributes);
     (void)pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
     (void)pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
-    /* no thread has it: a lock that is held for ever takes part in no order of locks */
+    /* no thread has it: a mutex that is held for ever is part of no lock order */
     if (pthread_mutex_init(&page->owner, &attributes) == 0)
         (void)pthread_mutex_trylock(&page->owner);
     (void)pthread_mutexattr_destroy(&attributes);

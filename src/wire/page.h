@@ -106,7 +106,7 @@ _Static_assert(PAGE_COUNTER_N <= PAGE_COUNTERS, "more counters than the page has
 /* The names of wire/counters.def, in order. */
 extern const char *const page_counter_names[PAGE_COUNTER_N];
 
-/* The reason that a counter of launches in one piece stands for; "" for every other counter. */
+/* The reason for which this counter counts whole launches; "" for every other counter. */
 const char *page_why_whole(enum page_counter counter);
 
 /*
@@ -123,13 +123,13 @@ void page_init(struct page *page, uint32_t generation, uint32_t client);
 
 /*
  * The client's session thread owns the page: it holds a robust mutex in it. The kernel marks the
- * mutex when the thread ends otherwise than by page_disown(): the process died, or became another
- * program by exec(). The daemon then knows that the process has no GPU work any more, although a
- * process of that number lives. Both on the owning thread.
+ * mutex if the thread ends without page_disown(): the process died, or became another program by
+ * exec(). The daemon then knows that the process has no GPU work left, even if a process of that
+ * number lives. Call both on the owning thread.
  */
 void page_own(struct page *page);
 void page_disown(struct page *page);
-/* On the daemon's side: was there an owner that has gone? */
+/* On the daemon's side: did the page have an owner that is gone? */
 bool page_orphaned(const struct page *page);
 
 /* One entry of the ring. */

@@ -17,7 +17,7 @@ same() { # NAME, after spread
     verdict $? "$1 ($(head -n 3 "$scratch/diff" | tr '\n' ' ') $(head -c 300 "$scratch/errors"))"
 }
 
-# docs/layer.md, "Measures of a job": exact but for the six digits of a ms.
+# docs/statistics.md, "Measures of a job": exact but for the six digits of a ms.
 adds_up() { # NAME, after spread
     python3 - "$scratch/stats" <<'PY'
 import json, sys

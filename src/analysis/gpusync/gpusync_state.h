@@ -73,7 +73,7 @@ struct gpusync_state {
     double *donor_point; /* priority points that decide donations, from the round before */
     double *span;        /* CK-OMLP: 0 for CPU-only tasks */
     double *next_r;
-    double *lock_horizon, *lock_period, *lock_r; /* columns for ck_omlp.h */
+    double *lock_horizon, *lock_period, *lock_r; /* columns for blocking_ck_omlp.h */
     uint32_t *lock_cluster;
     uint32_t *order;
     double *key;

@@ -1,7 +1,7 @@
 /*
  * Stage-level bounds: how long one stage takes from its arrival to its end, independent of earlier
- * events (docs/analysis.md, "one stage"). Each bound is the least fixed point of a function that
- * never decreases, reached by iterating upwards. Any x with f(x) <= x is a valid bound.
+ * events (docs/analysis.md). Each bound is the least fixed point of a function that never
+ * decreases, reached by iterating upwards. Any x with f(x) <= x is a valid bound.
  */
 #include "analysis/holistic/holistic_internal.h"
 

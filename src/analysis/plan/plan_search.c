@@ -1,52 +1,58 @@
 /*
- * GLOBAL by branch and bound: options are fixed in priority order, the most urgent task first.
- * Every node knows which options of the other tasks are *left*; three tests take options out, and
- * refute the node when a task has none left:
+ * GLOBAL by branch and bound: options are fixed in priority order, the most urgent task first. The
+ * tasks 0 .. d of a node are fixed. Every node knows which options of the other tasks are *left*.
+ * Three tests take options out. They refute the node when a task has none left:
  *
- *   (1) run: the response of a task i <= d with the options of 0 .. i as fixed, less urgent fixed
- *       tasks blocking as chosen, and tasks > d blocking with the elementwise least over the
- *       options left (the longest piece on the bus, on each GPU, of each lane).
- *   (2) own: the response of a task t > d in each of its options, where a task between d and t that
- *       is not fixed interferes with one load per unit: the least total length over its options
- *       left, without jitter or carry-in. Too long: the option is out.
- *   (3) blocking: with one option alone left to t, is (1) or (2) too long for a task i < t (in all
- *       options left to it)? Then it is out. Asked for the task fixed last, and at the root for all
- *       pairs.
+ *     (1) run: the response of a task i <= d with the options of 0 .. i as fixed. Less urgent fixed
+ *         tasks block as chosen. Tasks > d block with the elementwise least over the options left
+ *         (the longest piece on the bus, on each GPU, of each lane).
+ *     (2) own: the response of a task t > d in each of its options. A task between d and t that is
+ *         not fixed interferes with one load per unit: the least total length over its options
+ *         left, without jitter or carry-in. If the response is too long, the option is out.
+ *     (3) blocking: with one option alone left to t, is (1) or (2) too long for a task i < t (in
+ *         all options left to it)? Then that option is out. Asked for the task fixed last, and at
+ *         the root for all pairs.
  *
- * Options out make the least over the others larger, so all is asked again until nothing changes.
+ * Taking options out makes the least over the others larger, so all tests are repeated until
+ * nothing changes.
  *
  * Claim: every schedulable completion of a node has only options that are left. So a node with a
- * task that has none has no such completion.
+ * task that has none left has no such completion.
  *
- * Proof. By induction over the options in the order in which they are taken out: let a schedulable
+ * Proof. By induction over the options in the order in which they are taken out. Let a schedulable
  * completion have only options left so far. In it the response of i (of t, in the option that the
- * completion gives it) is at least the value computed by the test, shown below; so that value is at
- * most the deadline, and the test takes out no option of the completion; in (3) if the completion
- * has t in that option, it is one of those with that option alone left. (Where an iteration is cut
- * short, a node takes an iterate below the least fixed point, a leaf a point above it: all the
- * more.)
+ * completion gives it) is at least the value that the test computes, as shown below. So that value
+ * is at most the deadline, and the test takes out no option of the completion. In (3), if the
+ * completion has t in that option, it is one of those with that option alone left. (If an iteration
+ * stops early, a node takes an iterate below the least fixed point, a leaf a point above it, which
+ * only strengthens the inequality.)
  *
- * A response is a composition of least fixed points of functions that never decrease in: blocking
- * lengths; each load's length, jitter and span; the more urgent tasks' finish bounds (which are
- * responses themselves). Sums, minima, maxima, top-k sums, SHARE (a minimum of such, see
- * holistic_share.c), floor and ceiling of those, NC and CI are all non-decreasing, and so is the
- * least fixed point of a non-decreasing function in its parameters; a response beyond the cap
- * counts as infinite, which keeps the order. In priority order: the first task's only difference
- * between node and completion is the blocking, which is least elementwise in the node (the k-th
- * longest of a union of lists is monotone in each list). Each further task sees finish bounds of
- * more urgent tasks that are not larger, and blocking that is not larger.
+ * A response is a composition of least fixed points of functions that never decrease in their
+ * parameters. The parameters are blocking lengths, each load's length, jitter and span, and the
+ * more urgent tasks' finish bounds, which are responses themselves. Sums, minima, maxima, top-k
+ * sums, SHARE (a minimum of such, see holistic_share.c), floor and ceiling of those, NC and CI are
+ * all non-decreasing. So is the least fixed point of a non-decreasing function in its parameters. A
+ * response beyond the cap counts as infinite, which keeps the order.
  *
- * In (2) a task not fixed interferes in the completion with stages p of total length at least the
- * demand of its unit: sum_p NC_p(x) >= NC(x) of one load of length sum_p C_p without jitter,
- * because NC grows with jitter and sum_p min(C_p, z) >= min(sum_p C_p, z); extras are >= 0; a
- * demand is at most the period, so it has no extra itself; every stage counts at least once on each
- * GPU where the demand counts; gap terms are >= 0. Where work is spread over all GPUs (SHARE), the
- * demand is one item with the work of all lanes, the completion has one item per lane with at least
- * that sum. One item instead of several with the same sum never raises SHARE: take the set E that
- * is best for the several. If no lane is in E, the same E does for the one; if j >= 1 lanes are,
- * exchange them for the one item: E has j - 1 items less, what is outside E is not more, and it is
- * divided by j - 1 units more. For the printed test sum_p ceil((J_p + w) / T) alpha_p >= ceil(w /
- * T) sum_p alpha_p. The weights for unequal GPUs are the same for all options.  QED
+ * In priority order: the first task differs between node and completion only in the blocking. That
+ * is least elementwise in the node, because the k-th longest of a union of lists is monotone in
+ * each list. Each further task sees finish bounds of more urgent tasks that are not larger, and
+ * blocking that is not larger.
+ *
+ * In (2) a task that is not fixed interferes in the completion with stages p of total length at
+ * least the demand of its unit. Then sum_p NC_p(x) >= NC(x) of one load of length sum_p C_p without
+ * jitter, because NC grows with jitter and sum_p min(C_p, z) >= min(sum_p C_p, z). Extras are >= 0.
+ * A demand is at most the period, so it has no extra itself. Every stage counts at least once on
+ * each GPU where the demand counts. Gap terms are >= 0.
+ *
+ * If work is spread over all GPUs (SHARE), the demand is one item with the work of all lanes; the
+ * completion has one item per lane with at least that sum. One item instead of several with the
+ * same sum never raises SHARE. Take the set E that is best for the several items. If no lane is in
+ * E, the same E serves for the one item. If j >= 1 lanes are in E, exchange them for the one item:
+ * E has j - 1 items fewer, what is outside E is not more, and it is divided by j - 1 units more.
+ *
+ * For the printed test sum_p ceil((J_p + w) / T) alpha_p >= ceil(w / T) sum_p alpha_p. The weights
+ * for unequal GPUs are the same for all options. QED
  *
  * Of options that a renaming of GPUs turns into each other (plan_symmetry.h), a node looks at the
  * first only. Options that are barred count as out from the beginning.

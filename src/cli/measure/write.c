@@ -23,7 +23,7 @@ void measure_caveats(const struct measurement *measurement, const char *prefix, 
         "machine (8.01 / 87.19 and 66.14 / 1000 us).\n"
         "%sThe tick's period is taken as 1 ms; tick and release are the interruptions of a running thread.\n"
         "%sThe inter-processor interrupt is the whole wake-up on another CPU, so it is counted generously.\n"
-        "%sLocal and interleaved memory are not told apart: one set serves every CPU organisation.\n",
+        "%sLocal and interleaved memory are not distinguished: one set serves every CPU organisation.\n",
         prefix, prefix, prefix, prefix);
     if (!measurement->real_time)
         (void)fprintf(

@@ -109,7 +109,7 @@ static void say_doubts(const struct profile_task *task, const struct profile_out
             "  commands overlapped %zu times; a task is a chain, so it is longer than its jobs were\n",
             task->overlaps);
     if (task->jobs < FEW_JOBS)
-        (void)fprintf(stderr, "  few jobs: a worst case seen in %zu says little\n", task->jobs);
+        (void)fprintf(stderr, "  only %zu jobs: the worst case may be far longer\n", task->jobs);
     for (size_t i = 0; i < task->n_steps; i++) {
         const struct profile_step *step = &task->steps[i];
 
@@ -313,7 +313,7 @@ static int add_measured(const struct cli_args *args, const struct wishes *wishes
         return cli_fail_usage(args, "one job alone has no period: say --period");
     if (result == -EXDEV)
         return cli_fail_usage(
-            args, "on several GPUs the jobs have other commands than on one: no multi_ms to tell");
+            args, "on several GPUs the jobs have other commands than on one: multi_ms is not written");
     if (!result)
         result = profile_set_add(set, &task, 1, true, &unused);
     return result ? cli_fail_environment(args, result, "the task") : 0;
@@ -362,7 +362,7 @@ static int run(const struct cli_args *args)
 
 static const struct cli_option options[] = {
     {"jobs", 0, "N", "end the program after so many jobs; otherwise it ends by itself"},
-    {"warm", 0, "N", "leave out the first N jobs, which build and touch things once; default 2"},
+    {"warm", 0, "N", "leave out the first N jobs, which build kernels and touch memory; default 2"},
     {"name", 0, "S", "the task's name; otherwise the file name of the program or script"},
     {"period", 0, "MS", "the task's period; otherwise inferred from the releases, and marked so"},
     {"deadline", 0, "MS|none",
@@ -370,7 +370,7 @@ static const struct cli_option options[] = {
     {"worst", 0, "segments|job",
      "lengths are the worst of each segment (default), or those of the worst job together; the file has "
      "both"},
-    {"gpus", 0, "N", "run the program again on 2, ..., N GPUs and tell the lengths (multi_ms)"},
+    {"gpus", 0, "N", "run the program again on 2, ..., N GPUs and write the lengths (multi_ms)"},
     {"device", 0, "cpu", "as with `baton run`: a CUDA program on CPU cores"},
     {"merge", 0, "FILE", "add this task set's tasks; may be given several times, and without a command"},
     {"output", 'o', "FILE", "where the task set goes; default NAME.yaml"},

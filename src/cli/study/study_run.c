@@ -110,7 +110,7 @@ static int run_here(const struct cli_args *args, const struct study_spec *spec,
     if (terminal)
         (void)fputs("\r\033[K", stderr);
     if (result == -EINTR)
-        (void)fprintf(stderr, "baton study run: stopped; the same command goes on from here\n");
+        (void)fprintf(stderr, "baton study run: stopped; the same command continues from here\n");
     else if (result) {
         result = study_fail(args, result, path, store);
         store_close(store);

@@ -1,7 +1,7 @@
 /*
- * What batches ask of a GPU API. Each API is one file that fills in one table, with a function that
- * opens a device; nothing else in this folder knows an API. A device and a kernel are the API's own
- * structs, behind void pointers.
+ * What batches need of a GPU API. Each API is one file that fills in one table, with a function
+ * that opens a device. No other file of this folder knows an API. A device and a kernel are the
+ * API's own structs, behind void pointers.
  *
  * Codes are the API's own; 0 is success in all of them. Texts complete a sentence about a stream.
  */
@@ -24,8 +24,8 @@ struct batch_api {
     void (*disconnect)(void *device);
     void (*close)(void *device);
     /*
-     * The stable name (wire/device_name.h), as the front and the daemon compute it. Returns what
-     * session_name_device() knows the device by.
+     * The stable name (wire/device_name.h), as the front and the daemon compute it. Returns the
+     * value that identifies the device for session_name_device().
      */
     uintptr_t (*device_name)(const void *device, char ret_name[DEVICE_NAME_SIZE]);
 
@@ -34,7 +34,7 @@ struct batch_api {
      * batch, and their counterparts by the batcher's thread.
      */
 
-    /* Can copy() copy from the one to the other? Prepares the devices for it. */
+    /* Can copy() copy from source to target? Prepares the devices for it. */
     bool (*connect)(void *source, void *target);
     /* Checks the memory of a copy and keeps it. NULL, or "the memory that it copies from ...". */
     const char *(*hold)(void *device, const struct baton_place *place, size_t bytes);

@@ -15,13 +15,15 @@ void cuda_visit_end(const struct cuda_visit *visit)
     const struct cuda_driver *cu = visit->device->cu;
     CUcontext left = NULL;
 
-    /* A driver that refuses to pop may have popped all the same: then another one is current. */
+    /*
+     * A driver that refuses to pop may have popped all the same. Then another context is current.
+     */
     if (visit->pushed && cu->cuCtxPopCurrent_v2(&left) != CUDA_SUCCESS &&
         cu->cuCtxGetCurrent(&left) == CUDA_SUCCESS && left == visit->device->context)
         (void)cu->cuCtxPopCurrent_v2(&left);
 }
 
-/* The handle of a context that was destroyed may be that of a new one by now. */
+/* After a context was destroyed, a new one may have its handle. */
 static CUresult check_life(const struct cuda_device *device)
 {
     unsigned long long life = 0;
@@ -157,8 +159,8 @@ static uintptr_t device_name(const void *data, char ret_name[DEVICE_NAME_SIZE])
 /* --- planning --- */
 
 /*
- * Gives copies from the one a direct way to the other's memory. Without it the driver stages them
- * in host memory, so a refusal is no error. Within a visit of the source, under its lock.
+ * Gives copies from the source direct access to the target's memory. Without it the driver stages
+ * them in host memory, so a refusal is no error. Within a visit of the source, under its lock.
  */
 static void enable_peer(struct cuda_device *source, const struct cuda_device *target)
 {
@@ -219,7 +221,7 @@ static const char *hold(void *data, const struct baton_place *place, size_t byte
     if (first < place->address || last < first)
         return "is not memory of a CUDA device";
     if (cuda_visit_begin(device, &visit) != CUDA_SUCCESS)
-        return "is in a CUDA context that is not valid any more";
+        return "is in a CUDA context that has become invalid";
     wrong = check_address(device, first);
     if (!wrong && last != first)
         wrong = check_address(device, last);
@@ -236,8 +238,8 @@ static void drop(void *data, const struct baton_place *place)
 /* --- running --- */
 
 /*
- * Waits for the command, if the driver has taken it. A wait that fails is repeated once: after it
- * the program may free the memory that the command uses.
+ * Waits for the command, if the driver has taken it. A failed wait is repeated once, because the
+ * program may free the memory of the command after this returns.
  */
 static int finish(const struct cuda_visit *visit, CUstream stream, CUresult code)
 {
@@ -276,7 +278,7 @@ static int read_host(void *data, const struct baton_place *from, void *to, size_
     return finish(&visit, device->out, code);
 }
 
-/* The source pushes: a copy between devices occupies its engine for copies out. */
+/* The source pushes: a copy between devices occupies the source's engine for copies out. */
 static int copy(void *source_data, const struct baton_place *from, void *target_data,
                 const struct baton_place *to, size_t length)
 {
@@ -301,7 +303,7 @@ static int copy(void *source_data, const struct baton_place *from, void *target_
     return finish(&visit, source->out, code);
 }
 
-/* One between two contexts is a copy out of the source. */
+/* A copy between two contexts is a copy out of the source, and does not execute. */
 static bool copy_executes(const void *source, const void *target)
 {
     return ((const struct cuda_device *)source)->context == ((const struct cuda_device *)target)->context;

@@ -11,7 +11,7 @@ struct cuda_device {
     const struct cuda_driver *cu;
     CUcontext context;
     CUdevice device;
-    bool retained;             /* the primary context, by us */
+    bool retained;             /* the batcher retained the primary context */
     unsigned long long life;   /* cuCtxGetId(); 0: unknown */
     CUstream in, out, execute; /* owned; they do not wait for the default stream */
     pthread_mutex_t lock;      /* guards what follows */
@@ -28,7 +28,7 @@ struct cuda_kernel {
     void **parameters; /* owned, with the bytes that they point to */
 };
 
-/* A stay of the calling thread in the device's context. */
+/* The time during which the device's context is current to the calling thread. */
 struct cuda_visit {
     struct cuda_device *device;
     bool pushed;
@@ -36,7 +36,7 @@ struct cuda_visit {
 
 /* 0: the context is current to this thread until the end of the visit. */
 CUresult cuda_visit_begin(struct cuda_device *device, struct cuda_visit *ret_visit);
-/* Makes current what was current before. */
+/* Makes the previous context current again. */
 void cuda_visit_end(const struct cuda_visit *visit);
 
 /* struct batch_api */

@@ -35,8 +35,8 @@ static CUresult size_of_parameter(const struct cuda_driver *cu, CUfunction funct
 }
 
 /*
- * The driver reads as many parameters as the kernel has, of the sizes that the kernel has. Drivers
- * older than CUDA 12.4 cannot be asked.
+ * The driver reads as many parameters as the kernel has, with their sizes. Drivers older than CUDA
+ * 12.4 do not report them.
  */
 static const char *check_parameters(struct cuda_device *device, const struct baton_kernel *given)
 {
@@ -47,7 +47,7 @@ static const char *check_parameters(struct cuda_device *device, const struct bat
     if (!device->cu->cuFuncGetParamInfo)
         return NULL;
     if (cuda_visit_begin(device, &visit) != CUDA_SUCCESS)
-        return "its CUDA context is not valid any more";
+        return "its CUDA context has become invalid";
     for (size_t a = 0; a <= given->n_args && !wrong && code == CUDA_SUCCESS; a++) {
         size_t size = 0;
 
@@ -81,7 +81,7 @@ static size_t aligned(size_t size)
     return (size + align - 1) / align * align;
 }
 
-/* One block of memory: the pointers, then the values, each aligned as any type needs it. */
+/* One block of memory: the pointers, then the values, each aligned for any type. */
 static const char *fill_parameters(const struct baton_kernel *given, struct cuda_kernel *kernel)
 {
     size_t pointers = aligned(given->n_args * sizeof(void *));

@@ -1,6 +1,6 @@
 /*
- * The engines of a batch. It takes all of them in one group (client/lease.h) before it begins, and
- * holds them until it ends: inside, it schedules itself.
+ * The engines of a batch. A batch takes all of them in one group (client/lease.h) before it begins,
+ * and holds them until it ends. In between it schedules its own commands.
  */
 #ifndef CLIENT_BATCH_ENGINES_H
 #define CLIENT_BATCH_ENGINES_H

@@ -102,8 +102,8 @@ static bool may_work(const struct baton_batch *batch, const struct stream_task *
 #define SPUN (NSEC_PER_MS / 5)
 
 /*
- * Called before work that keeps a core busy: reserves a core for its duration, if possible. Returns
- * when the plan has a core for the work and, with on_time, not before its planned instant. False:
+ * Call before work that keeps a core busy: reserves a core for its duration, if possible. Returns
+ * when the plan has a core for the work and, with on_time, not before the planned instant. False:
  * the batch has failed.
  */
 static bool begin_work(struct baton_batch *batch, struct stream_task *task, const struct core_use *use,

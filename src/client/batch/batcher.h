@@ -71,7 +71,7 @@ struct stream_task {
     size_t pieces_read, pieces_written; /* of the staged copy; guarded by baton_batch::lock */
     bool reading;                       /* the first leg may begin */
     struct core_use copying, computing; /* as planned */
-    const struct core_use *wants;       /* the one that waits for an idle core; NULL: none */
+    const struct core_use *wants;       /* the use that waits for an idle core; NULL: none */
     struct baton_times measured;
 };
 

@@ -1,6 +1,6 @@
 /*
- * What generated code and the library that runs it know of each other. This text is both a header
- * of the library and the beginning of every generated unit: it includes nothing but <stdint.h>. A
+ * What generated code and the library that runs it know of each other. This text is a header of the
+ * library, and also the beginning of every generated unit: it includes nothing but <stdint.h>. A
  * change here changes DEVICE_ABI, so that cached code of another shape is not used.
  */
 #ifndef CUDA_CPU_DEVICE_ABI_H
@@ -24,7 +24,7 @@ enum device_warp {
     DEVICE_ELECT,
 };
 
-/* A warp operation, filled by the lane that arrives; the last one to arrive computes. */
+/* A warp operation. Each lane that arrives fills in its own; the last lane to arrive computes. */
 struct device_collective {
     uint32_t operation;
     /*
@@ -70,11 +70,12 @@ struct device_surface_call {
 struct device_calls {
     /* fault, exit and assertion do not return. */
     /*
-     * An access outside of the space, or a misaligned one; returns when it is allowed all the same.
+     * An access outside of the space, or a misaligned one. Returns if the access is allowed all the
+     * same.
      */
     void (*bad_access)(struct device_thread *t, uint64_t address, uint64_t size, uint32_t line);
     void (*fault)(struct device_thread *t, uint32_t fault, uint32_t line);
-    void (*exit)(struct device_thread *t); /* from within a function */
+    void (*exit)(struct device_thread *t); /* `exit` from within a function */
     uint32_t (*barrier)(struct device_thread *t, uint32_t kind, uint32_t id, uint32_t count,
                         uint32_t predicate);
     void (*collective)(struct device_thread *t, struct device_collective *c);
@@ -135,7 +136,7 @@ struct device_entry {
 /* The threads of a block between two barriers. */
 struct barrier_stage {
     uint32_t arrived, trues;           /* at the barrier that ends this stage */
-    uint32_t last_arrived, last_trues; /* at the one that began it */
+    uint32_t last_arrived, last_trues; /* at the barrier that began this stage */
 };
 #define STAGE_ENDED UINT32_MAX
 

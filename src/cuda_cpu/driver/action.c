@@ -12,8 +12,8 @@
 /* --- what each kind does --- */
 
 /*
- * The memory may have been freed since the call that named it, by another context or before a graph
- * was launched again.
+ * Another context may have freed the memory since the call that named it, or it was freed before a
+ * graph was launched again.
  */
 static uint64_t bytes_of(const struct action_place *place, const struct action_copy *copy)
 {
@@ -90,7 +90,7 @@ static CUresult run_launch(struct work *work)
     return code;
 }
 
-/* The documentation: a host function is not called when its context has failed. */
+/* As documented, a host function is not called when its context has failed. */
 static CUresult run_host(struct work *work)
 {
     struct action *action = work->data;
@@ -135,7 +135,7 @@ static CUresult run_write_value(struct work *work)
     return takes ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;
 }
 
-/* False: the word is gone. */
+/* False: the word's memory has been freed. */
 static bool read_value(const struct action_value *value, uint64_t *ret_found)
 {
     bool covers;
@@ -154,7 +154,7 @@ static bool is_met(struct work *work)
     const struct action_value *value = &((struct action *)work->data)->u.value;
     uint64_t mask = value->wide ? UINT64_MAX : UINT32_MAX, wanted = value->value & mask, found;
 
-    if (!read_value(value, &found)) { /* a word that is gone is waited for no longer */
+    if (!read_value(value, &found)) { /* the word's memory has been freed: the wait is over */
         atomic_store(&work->context->error, CUDA_ERROR_ILLEGAL_ADDRESS);
         return true;
     }
@@ -171,7 +171,7 @@ static bool is_met(struct work *work)
     }
 }
 
-enum { LOOKS_BEFORE_DEATH = 256 }; /* looking for a dead process costs more than a look at a word */
+enum { LOOKS_BEFORE_DEATH = 256 }; /* looks at a word between two looks for a dead process, which cost more */
 
 static bool is_published(struct work *work)
 {

@@ -1,7 +1,7 @@
 /*
  * What a stream or a graph's node does: a launch, a copy, a set, a host function, the record of an
- * event and so on. An action is made by the API call that asks for it, with everything it needs
- * inside, and does not change afterwards; a stream runs it once, an executable graph as often as it
+ * event and so on. The API call that asks for an action makes it, with everything it needs inside.
+ * An action does not change afterwards. A stream runs it once, an executable graph as often as it
  * is launched.
  */
 #ifndef CUDA_CPU_DRIVER_ACTION_H
@@ -15,7 +15,7 @@ enum action_kind {
     ACTION_SET,
     ACTION_HOST,      /* cuLaunchHostFunc */
     ACTION_CALLBACK,  /* cuStreamAddCallback: told of the stream's status */
-    ACTION_EMPTY,     /* joins what it waits for */
+    ACTION_EMPTY,     /* joins what the action waits for */
     ACTION_RECORD,    /* of an event, in a graph; streams record without an action */
     ACTION_AWAIT,     /* an event, in a graph */
     ACTION_FREE,      /* the memory of a stream-ordered allocation */
@@ -36,7 +36,7 @@ struct action_place {
 struct action_copy {
     struct action_place from, to;
     uint64_t width, height, depth; /* bytes, rows, slices */
-    void *staged;                  /* owned copy of pageable memory, which `from` is then; else NULL */
+    void *staged;                  /* owned copy of pageable memory, to which `from` then points; else NULL */
     CUDA_MEMCPY3D asked;           /* as the program described it, for cuGraphMemcpyNodeGetParams */
 };
 
@@ -83,7 +83,7 @@ struct action {
             CUevent event; /* a reference; NULL: of a stream's own record */
         } event;
         struct {
-            uint64_t address, id; /* the block that is meant, whatever begins at the address by then */
+            uint64_t address, id; /* the block that is meant, whatever begins at this address later */
         } free;
         struct {
             uint64_t address, size, id;
@@ -97,14 +97,16 @@ struct action {
     } u;
 };
 
-/* With one reference, everything zero but the kind and its engine. NULL: no memory. */
+/*
+ * A new action with one reference; everything is zero but the kind and its engine. NULL: no memory.
+ */
 struct action *action_new(enum action_kind kind);
 struct action *action_ref(struct action *action);
 void action_unref(struct action *action);
 
 /*
- * The operation that does it. Takes over the caller's reference, also when it fails (NULL: no
- * memory).
+ * The operation that carries out the action. Takes over the caller's reference, also when it fails
+ * (NULL: no memory).
  */
 struct work *action_work(struct action *action, struct work_context *context);
 

@@ -17,7 +17,7 @@ static bool is_same(CUmemLocation a, CUmemLocation b)
     return a.type == b.type && (a.type != 1 || a.id == b.id);
 }
 
-/* Under the lock: removes what the new advice makes void. */
+/* Under the lock: removes advice that the new advice replaces. */
 static void remove_covered(const struct advice *by)
 {
     size_t kept = 0;
@@ -67,7 +67,7 @@ void advice_forget(uint64_t address, uint64_t size)
     pthread_mutex_unlock(&driver.advices.lock);
 }
 
-/* Under the lock: what is said of this byte; NULL: nothing. */
+/* Under the lock: the latest advice of the kind for this byte; NULL: none. */
 static const struct advice *latest(enum advice_kind kind, uint64_t address, const CUmemLocation *asked)
 {
     for (size_t i = driver.advices.n; i-- > 0;) {
@@ -89,7 +89,7 @@ bool advice_holds(enum advice_kind kind, uint64_t address, uint64_t size, CUmemL
     first = latest(kind, address, ret_location);
     holds = first != NULL;
     for (size_t i = 0; i < 2 * driver.advices.n && holds;
-         i++) { /* it can change where a range begins or ends */
+         i++) { /* advice can change only where a range begins or ends */
         uint64_t at = i % 2 ? driver.advices.all[i / 2].end : driver.advices.all[i / 2].begin;
 
         if (at <= address || at >= address + size)

@@ -1,7 +1,7 @@
 /*
- * What the program has said about ranges of managed memory (cuMemAdvise, cuMemPrefetchAsync).
- * Nothing here acts on it: the memory is where host and devices reach it. Only the questions about
- * ranges (cuMemRangeGetAttribute) are answered from it. All functions may be called from any
+ * What the program has said about ranges of managed memory (cuMemAdvise, cuMemPrefetchAsync). The
+ * device does not act on advice, because host and devices reach all of this memory. Advice only
+ * answers questions about ranges (cuMemRangeGetAttribute). All functions may be called from any
  * thread.
  */
 #ifndef CUDA_CPU_DRIVER_ADVICE_H
@@ -18,7 +18,7 @@ enum advice_kind { ADVICE_READ_MOSTLY, ADVICE_PREFERRED, ADVICE_ACCESSED_BY, ADV
 
 struct advice;
 
-/* What was said, in order. Later advice replaces earlier. */
+/* All advice, in order. Later advice replaces earlier advice. */
 struct driver_advices {
     pthread_mutex_t lock;
     struct advice *all;
@@ -26,15 +26,15 @@ struct driver_advices {
 };
 
 /*
- * The range has this advice from now on; is_set false: it has it no longer. location: of the
- * advice, for ADVICE_ACCESSED_BY whose it is; ADVICE_READ_MOSTLY has none. False: no memory.
+ * Gives the range this advice; is_set false: removes it. location: the location that the advice
+ * names, for ADVICE_ACCESSED_BY the accessing one; ADVICE_READ_MOSTLY has none. False: no memory.
  */
 bool advice_note(enum advice_kind kind, uint64_t address, uint64_t size, CUmemLocation location, bool is_set);
-/* The memory is gone, and what was said about it. */
+/* The memory has been freed: forgets the advice about it. */
 void advice_forget(uint64_t address, uint64_t size);
 /*
- * Does every byte of the range have this advice, and the same? *ret_location: its location. For
- * ADVICE_ACCESSED_BY *ret_location is the location that is asked about.
+ * Does every byte of the range have the same advice of this kind? *ret_location: its location. For
+ * ADVICE_ACCESSED_BY the caller sets *ret_location to the location in question.
  */
 bool advice_holds(enum advice_kind kind, uint64_t address, uint64_t size, CUmemLocation *ret_location);
 

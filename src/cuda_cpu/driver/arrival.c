@@ -19,7 +19,7 @@
 #define FILE_VERSION 2u
 
 enum {
-    SLOTS = 256,      /* tickets that may wait at once; more wait without one */
+    SLOTS = 256,      /* tickets that may wait at once; further threads wait for a slot first */
     SPINS = 2000,     /* looks before a waiting thread sleeps: some microseconds */
     LOOK_MS = 20,     /* how often a sleeping thread looks for dead processes */
     UNFILLED_MS = 200 /* a ticket whose slot stays empty for so long belongs to a dead process */
@@ -130,7 +130,7 @@ static bool is_given_up(struct arrival_engine *engine, uint64_t ticket)
            atomic_load(&slot->process) == 0;
 }
 
-/* The ticket that is served is over, and with it those behind it that were given up. */
+/* Ends the turn of this ticket. Tickets behind it that were given up are passed over. */
 static void pass_on(struct arrival_engine *engine, uint64_t ticket)
 {
     uint64_t served = ticket;
@@ -145,7 +145,7 @@ static void pass_on(struct arrival_engine *engine, uint64_t ticket)
     }
 }
 
-/* No thread waits for it any more. Its turn may come at any moment of this. */
+/* Gives a waiting ticket up. Its turn may come while this runs. */
 static void give_up(struct arrival_engine *engine, uint64_t ticket)
 {
     atomic_store(&engine->slots[ticket % SLOTS].process, 0);
@@ -153,7 +153,7 @@ static void give_up(struct arrival_engine *engine, uint64_t ticket)
         pass_on(engine, ticket);
 }
 
-/* Passes over the ticket that is served, if its process is dead or never came to fill its slot. */
+/* Passes over the ticket being served if its process is dead, or never filled its slot. */
 static void pass_over_dead(const struct arrival_file *file, struct arrival_engine *engine, uint64_t *seen,
                            baton_nsec *seen_at)
 {
@@ -214,7 +214,8 @@ static bool await(const struct arrival_file *file, struct arrival_engine *engine
 }
 
 /*
- * More processes wait than the page has slots for: a ticket would share a slot with a waiting one.
+ * More threads wait than the page has slots. A further ticket would share a slot with a waiting
+ * one.
  */
 static bool await_slot(const struct arrival_file *file, struct arrival_engine *engine,
                        const _Atomic bool *stop)
@@ -259,14 +260,14 @@ void arrival_leave(struct arrival_file *file, unsigned device, unsigned engine_k
 uint64_t arrival_waiting(const struct arrival_file *file, unsigned device, unsigned engine_kind)
 {
     const struct arrival_engine *engine = &file->page->engines[device][engine_kind];
-    uint64_t serving = atomic_load(&engine->serving); /* first: it never passes `next` */
+    uint64_t serving = atomic_load(&engine->serving); /* read first: it never passes `next` */
 
     return atomic_load(&engine->next) - serving;
 }
 
 /* --- opening --- */
 
-/* Tickets of the program that this process was before exec(). */
+/* Gives up tickets that this process drew before it became another program by exec(). */
 static void drop_former(struct arrival_file *file)
 {
     for (struct arrival_engine *engine = file->page->engines[0];
@@ -296,7 +297,8 @@ static int open_file(struct arrival_file *file)
     if (result < 0)
         return result;
     file->process = (uint32_t)getpid();
-    mine = lock_of(file->process, F_RDLCK); /* shared: another container may have the same number */
+    /* shared: a process of another container may have the same number */
+    mine = lock_of(file->process, F_RDLCK);
     return fcntl(file->fd, F_SETLK, &mine) < 0 ? -errno : 0;
 }
 

@@ -1,15 +1,15 @@
 /*
- * One engine of one device, used in order of arrival by every process of a user on this machine:
- * what a GPU's own hardware queue does, and the reason why two programs without Baton wait for each
- * other's kernels.
+ * One engine of one device, used in order of arrival by every process of a user on this machine. A
+ * GPU's own hardware queue works like this. It is the reason why two programs without Baton wait
+ * for each other's kernels.
  *
  * The state of all engines is one file in shared memory. A process draws a ticket, waits until the
- * ticket is served, runs one operation and passes the engine on. A process that dies with a ticket
- * is found by the waiting processes and passed over; a process that is only stopped keeps its turn.
- * Nothing is allocated after arrival_open, and no lock is held while a process waits.
+ * ticket is served, runs one operation and passes the engine on. Waiting processes find a process
+ * that died with a ticket, and pass over it. A process that is only stopped keeps its turn. Nothing
+ * is allocated after arrival_open(), and no lock is held while a process waits.
  *
- * The file is private to the user: $BATON_CUDA_CPU_ENGINES names another one, for example to share
- * the devices between users. A file that is not ours (other size, version or owner) is refused.
+ * The file is private to the user. $BATON_CUDA_CPU_ENGINES names another file, for example to share
+ * the devices between users. A file of another size, version or owner is refused.
  */
 #ifndef CUDA_CPU_DRIVER_ARRIVAL_H
 #define CUDA_CPU_DRIVER_ARRIVAL_H
@@ -29,17 +29,15 @@ int arrival_open(struct arrival_file **ret_file);
 void arrival_close(struct arrival_file *file);
 
 /*
- * Waits for its turn; *ret_ticket is what to leave with. Any thread, one ticket at a time each.
- * False: `stop` was set while it waited, and it waits no longer; processes behind it go on without
- * it.
+ * Draws a ticket and waits until it is served; *ret_ticket is for arrival_leave(). Any thread may
+ * call, with one ticket at a time. False: `stop` was set during the wait, and the ticket was given
+ * up.
  */
 bool arrival_enter(struct arrival_file *file, unsigned device, unsigned engine, const _Atomic bool *stop,
                    uint64_t *ret_ticket);
 void arrival_leave(struct arrival_file *file, unsigned device, unsigned engine, uint64_t ticket);
 
-/*
- * Tickets that were drawn and are not over: of the process that is served and of those that wait.
- */
+/* Tickets drawn and not over: the one being served, and those that wait. */
 uint64_t arrival_waiting(const struct arrival_file *file, unsigned device, unsigned engine);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Batches of copies. All of a batch is checked before any of it is handed over. The copies of a
- * batch run in its order, which is one of the orders that they may run in.
+ * Batches of copies. All of a batch is checked before any copy of it is submitted. The copies run
+ * in the order of the batch, which is one of the orders that CUDA allows.
  */
 #include <stdint.h>
 
@@ -92,7 +92,7 @@ static size_t element_of(const CUmemcpy3DOperand *operand)
                : 0;
 }
 
-/* What the batch counts in elements, the copy counts in bytes. False: no such copy. */
+/* Translates the elements of the batch to the bytes of a copy. False: no such copy. */
 static bool box(const CUDA_MEMCPY3D_BATCH_OP *asked, CUDA_MEMCPY3D *ret_copy)
 {
     const CUmemcpy3DOperand *from = &asked->src, *to = &asked->dst;

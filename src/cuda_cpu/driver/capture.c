@@ -191,9 +191,9 @@ static bool mark(const struct node_set *set)
 }
 
 /*
- * Marks the nodes and everything that they depend on. Dependencies are older than what depends on
- * them, unless the program has added some itself, so that one walk from the youngest node backwards
- * is enough, and a second one sees it.
+ * Marks the nodes and everything that they depend on. Nodes depend on older nodes, unless the
+ * program added dependencies itself. So one walk back from the youngest node is usually enough; a
+ * further walk that marks nothing shows that it was.
  */
 static void mark_joined(CUgraph graph, const struct node_set *joined)
 {
@@ -266,7 +266,7 @@ static CUresult end_locked(struct stream *stream, CUgraph *ret_graph)
     capture->over = true;
     *ret_graph = code == CUDA_SUCCESS ? capture->graph : NULL;
     if (code == CUDA_SUCCESS)
-        capture->given = true; /* the program's from here on */
+        capture->given = true; /* the graph belongs to the program from here on */
     capture->graph->capturing = false;
     (void)leave(stream);
     return code;

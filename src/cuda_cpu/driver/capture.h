@@ -1,8 +1,8 @@
 /*
- * Capture: streams that build a graph instead of working. One capture begins in one stream, its
- * origin; other streams join it by waiting for an event that was recorded in a stream of the
- * capture, and must be joined back before the origin ends it. What a capture may not contain makes
- * it invalid: ending it then says so.
+ * Capture: streams that build a graph instead of working. A capture begins in one stream, its
+ * origin. Another stream joins the capture by waiting for an event recorded in a stream of the
+ * capture. It must be joined back before the origin ends the capture. A call that a capture may not
+ * contain makes the capture invalid, and ending it then answers an error.
  *
  * captures.lock guards everything here, and stream::capture, stream::after, CUevent_st::capture and
  * ::nodes.
@@ -19,7 +19,7 @@ struct capture {
     bool given;       /* graph is the program's own (cuStreamBeginCaptureToGraph) */
     struct stream *origin;
     CUstreamCaptureMode mode;
-    pthread_t thread; /* that began it */
+    pthread_t thread; /* the thread that began it */
     unsigned long long id;
     bool invalid, over;
     struct list link; /* all captures that are not over */
@@ -33,37 +33,34 @@ struct driver_captures {
 
 void capture_unref(struct capture *capture);
 
-/* With captures.lock held: CUDA_SUCCESS, or why the stream's capture takes nothing any more. */
+/* With captures.lock held: CUDA_SUCCESS, or why the stream's capture accepts no further calls. */
 CUresult capture_check(const struct stream *stream);
 /*
- * With captures.lock held: a node for the action, behind what the stream has captured. Takes over
- * the reference.
+ * With captures.lock held: adds a node for the action behind what the stream has captured. Takes
+ * over the reference to the action.
  */
 CUresult capture_add(struct stream *stream, CUgraphNodeType type, struct action *action);
 
-/* With captures.lock held: the stream's capture is invalid from here on; answers the given code. */
+/* With captures.lock held: makes the stream's capture invalid, and answers the given code. */
 CUresult capture_spoil(struct stream *stream, CUresult code);
 
 /*
- * Does a call that is unsafe during captures (memory, synchronisation) meet one that forbids it?
- * Spoils it then.
+ * For a call that is unsafe during captures (memory, synchronisation). If a capture forbids the
+ * call, makes that capture invalid and answers an error.
  */
 CUresult capture_forbid_unsafe(void);
 
 /*
- * With captures.lock held: is it the legacy stream, and would work in it wait for a capturing
+ * With captures.lock held: is this the legacy stream, and would its work wait for a capturing
  * stream?
  */
 bool capture_meets_legacy(const struct stream *stream);
-/* The same; the captures that it meets are invalid from here on. */
+/* The same; also makes the captures invalid for which the work would wait. */
 bool capture_spoil_legacy(const struct stream *stream);
-/*
- * With captures.lock held: the stream is being destroyed. Its capture, if any, can never be ended
- * well.
- */
+/* With captures.lock held: the stream is being destroyed. Its capture, if any, becomes invalid. */
 void capture_abandon(struct stream *stream);
 
-/* The mode in which this thread's unsafe calls are judged; exchanges it. */
+/* Exchanges the mode in which this thread's unsafe calls are judged. */
 CUstreamCaptureMode capture_exchange_mode(CUstreamCaptureMode mode);
 
 CUresult capture_begin(struct stream *stream, CUgraph graph, const struct node_set *after,

@@ -44,7 +44,7 @@ bool context_are_flags(unsigned flags)
 
 /* --- making and ending --- */
 
-/* Everything that belongs to it; its work is done. */
+/* Frees everything that belongs to the context, whose work is done. */
 static void context_empty(CUcontext context)
 {
     stream_free_all(context);
@@ -57,7 +57,9 @@ static void context_empty(CUcontext context)
     memory_remove_context(context, ~0u);
 }
 
-/* As new, in its place. A primary context keeps its id, since it keeps its handle. */
+/*
+ * Makes the context new again, in place. A primary context keeps its id, since it keeps its handle.
+ */
 static CUresult context_fill(CUcontext context, int device, unsigned flags, bool primary)
 {
     unsigned long long id = context->id ? context->id : ++driver.last_id;
@@ -75,7 +77,7 @@ static CUresult context_fill(CUcontext context, int device, unsigned flags, bool
     return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-/* The handle is gone already; waits for what the context has begun. */
+/* Ends a context whose handle is already removed. Waits for the work that it has begun. */
 static void context_end(CUcontext context)
 {
     (void)work_wait_context(&context->work);
@@ -114,7 +116,8 @@ DRIVER_EXPORT CUresult cuCtxCreate_v4(CUcontext *ret_context, void *params, unsi
                                       CUdevice device)
 {
     /*
-     * NULL: an ordinary context. Anything else asks for a share of the multiprocessors or graphics.
+     * NULL: an ordinary context. Other parameters ask for a share of the multiprocessors, or for
+     * graphics.
      */
     return params ? CUDA_ERROR_NOT_SUPPORTED : cuCtxCreate_v2(ret_context, flags, device);
 }
@@ -172,7 +175,7 @@ DRIVER_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext *ret_context, CUdevice
     return code;
 }
 
-/* The structure stays for the next time: the program's handle is the same then. */
+/* The structure stays, so that the program gets the same handle next time. */
 DRIVER_EXPORT CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
 {
     CUresult code = api_enter(__func__, API_READY);
@@ -195,7 +198,7 @@ DRIVER_EXPORT CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
     return code;
 }
 
-/* What the context has ends; the context itself, retained as often as before, is as new. */
+/* Frees what the context has. The context itself is as new, and retained as often as before. */
 DRIVER_EXPORT CUresult cuDevicePrimaryCtxReset_v2(CUdevice device)
 {
     CUresult code = api_enter(__func__, API_READY);

@@ -1,7 +1,4 @@
-/*
- * What contexts can be asked and told: flags, limits, configurations, peers; and waiting for all of
- * one.
- */
+/* Properties of contexts: flags, limits, configurations, peers; and waiting for all work of one. */
 #include "cuda_abi/driver_calls.h"
 #include "cuda_cpu/driver/stream.h"
 

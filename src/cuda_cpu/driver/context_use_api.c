@@ -21,7 +21,7 @@ DRIVER_EXPORT CUresult cuCtxRecordEvent(CUcontext context, CUevent event)
     return event_record_context(event, context);
 }
 
-/* Is the event part of a capture that is going on? Spoils it then. */
+/* Is the event part of a capture in progress? If so, makes that capture invalid. */
 static bool is_captured(CUevent event)
 {
     bool is;
@@ -64,7 +64,7 @@ DRIVER_EXPORT CUresult cuCtxAttach(CUcontext *ret_context, unsigned int flags)
     return CUDA_SUCCESS;
 }
 
-/* The last one ends the context, which must be the calling thread's. */
+/* The last detach ends the context, which must be current on the calling thread. */
 DRIVER_EXPORT CUresult cuCtxDetach(CUcontext context)
 {
     CUresult code = api_enter(__func__, API_READY);

@@ -17,7 +17,7 @@ CUDA_MEMCPY3D copy_line(uint64_t to, uint64_t from, size_t size)
                            .Depth = 1};
 }
 
-/* One side of the description, in the same words for both. */
+/* One side of the description; both sides have the same fields. */
 struct copy_end {
     size_t x, y, z;
     CUmemorytype type;
@@ -123,7 +123,7 @@ static CUresult place(const struct copy_end *side, const CUDA_MEMCPY3D *copy, st
         if (!memory_find(side->address, &block) || block.kind == MEMORY_ARRAY)
             return CUDA_ERROR_INVALID_VALUE;
         return place_memory(side, copy, ret_place);
-    case CU_MEMORYTYPE_HOST: /* not memory that the host cannot reach on a GPU */
+    case CU_MEMORYTYPE_HOST: /* excludes memory that the host cannot reach on a GPU */
         if (memory_find(side->address, &block) && memory_is_device_only(&block))
             return CUDA_ERROR_INVALID_VALUE;
         return place_memory(side, copy, ret_place);
@@ -174,7 +174,7 @@ struct action *copy_action(const CUDA_MEMCPY3D *copy, CUresult *ret_code)
     return action;
 }
 
-enum { MOST_STAGED = 64 << 10 }; /* bytes of one copy; longer ones are waited for, as drivers do */
+enum { MOST_STAGED = 64 << 10 }; /* bytes; the call waits for longer copies, as drivers do */
 
 /* The program may change pageable memory as soon as the call returns. */
 static CUresult stage(struct action_copy *copy)

@@ -226,7 +226,7 @@ DRIVER_EXPORT CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, C
     return submit_peer(__func__, to_context, from_context, to, from, size, stream, false);
 }
 
-/* The two structs differ only in what the reserved words of the one are called in the other. */
+/* The two structs differ only in the names of reserved words. */
 static CUresult submit_peer_3d(const char *name, const CUDA_MEMCPY3D_PEER *peer, CUstream stream, bool wait)
 {
     CUDA_MEMCPY3D copy;

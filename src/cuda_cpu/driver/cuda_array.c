@@ -39,7 +39,7 @@ bool array_format(CUarray_format format, enum texture_format *ret_format, unsign
     return false;
 }
 
-/* Limits of the device, and what the flags ask of the shape. */
+/* Does the shape meet the limits of the device and the demands of the flags? */
 static bool is_shape(const CUDA_ARRAY3D_DESCRIPTOR *about)
 {
     bool layered = about->Flags & CUDA_ARRAY3D_LAYERED, cube = about->Flags & CUDA_ARRAY3D_CUBEMAP;

@@ -10,20 +10,23 @@ struct CUarray_st {
     struct texture_image image; /* where and how the texels lie */
     unsigned element;           /* bytes of a texel */
     CUcontext context;
-    CUmipmappedArray mipmap; /* whose level it is; NULL: of its own */
+    CUmipmappedArray mipmap; /* the mipmap of which it is a level; NULL: none */
 };
 
 /* Is it a live array of the program? */
 bool array_is(CUarray array);
 
-/* The device's word for a format, and its bytes per channel; false: not one that textures read. */
+/*
+ * The device's name for a format, and its bytes per channel; false: textures cannot read the
+ * format.
+ */
 bool array_format(CUarray_format format, enum texture_format *ret_format, unsigned *ret_bytes);
 
-/* In the current context; its handle is known. */
+/* Makes an array in the current context and enters its handle. */
 CUresult array_new(const CUDA_ARRAY3D_DESCRIPTOR *about, CUarray *ret_array);
 void array_free(CUarray array);
 
-/* Everything of a context that ends; its work is done. */
+/* Frees all arrays of a context that ends, whose work is done. */
 void array_end_all(CUcontext context);
 void mipmap_end_all(CUcontext context);
 void texture_end_all(CUcontext context);
@@ -31,7 +34,7 @@ void texture_end_all(CUcontext context);
 /* The levels of a mipmapped array. */
 CUresult mipmap_describe(CUmipmappedArray mipmap, struct texture *ret_texture);
 
-/* What a kernel's handle stands for; NULL: nothing. Valid until the object is destroyed. */
+/* The object of a kernel's handle; NULL: none. Valid until the object is destroyed. */
 const struct texture *texture_find(uint64_t handle);
 const struct surface *surface_find(uint64_t handle);
 

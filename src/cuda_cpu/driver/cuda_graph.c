@@ -210,7 +210,7 @@ static CUresult exec_add(CUgraphExec exec, struct exec_node node)
 
 static CUresult lay_open(CUgraphExec exec, CUgraph graph, const struct index_set *before);
 
-/* A child graph stands between two joins: what follows the node waits for the second. */
+/* A child graph lies between two joins: nodes behind the child wait for the second join. */
 static CUresult place_child(CUgraphExec exec, CUgraphNode node, struct index_set *after)
 {
     size_t first = exec->n_nodes, begin = first;
@@ -274,7 +274,7 @@ static bool may_place(CUgraphNode node)
     return !node->placed;
 }
 
-/* Nodes in an order that respects their dependencies; all of them behind `before`. */
+/* Appends the nodes in an order that respects their dependencies, all behind `before`. */
 static CUresult lay_open(CUgraphExec exec, CUgraph graph, const struct index_set *before)
 {
     CUresult code = CUDA_SUCCESS;
@@ -345,7 +345,7 @@ CUresult exec_to_graph(CUgraphExec exec, CUgraph *ret_graph)
         const struct exec_node *node = &exec->nodes[i];
         struct action *action = node->enabled ? action_ref(node->action) : action_new(ACTION_EMPTY);
 
-        /* The joins around a child's nodes have no graph of their own here. */
+        /* The joins around a child's nodes are no nodes of a graph. */
         nodes[i] = action ? graph_add(graph,
                                       node->enabled && node->type != CU_GRAPH_NODE_TYPE_GRAPH
                                           ? node->type
@@ -368,7 +368,7 @@ CUresult exec_to_graph(CUgraphExec exec, CUgraph *ret_graph)
 
 /* --- launching --- */
 
-/* A kernel whose module was unloaded since, or whose context has ended, cannot be launched. */
+/* A kernel cannot be launched if its module was unloaded, or its context ended, in the meantime. */
 static CUresult check_kernels(const struct CUgraphExec_st *exec)
 {
     for (size_t i = 0; i < exec->n_nodes; i++) {
@@ -380,7 +380,7 @@ static CUresult check_kernels(const struct CUgraphExec_st *exec)
     return CUDA_SUCCESS;
 }
 
-/* A node that is disabled only joins. */
+/* A disabled node only joins its dependencies. */
 static struct work *node_work(const struct exec_node *node, struct work_context *context)
 {
     struct action *action = node->enabled ? action_ref(node->action) : action_new(ACTION_EMPTY);
@@ -443,7 +443,7 @@ static CUresult launch_locked(CUgraphExec exec, struct stream *stream, struct wo
     if (code == CUDA_SUCCESS && (work_after(begin, exec->last) < 0 || work_submit(begin, stream->work) < 0))
         code = CUDA_ERROR_OUT_OF_MEMORY;
     for (size_t i = 0; i < exec->n_nodes && code == CUDA_SUCCESS; i++)
-        (void)work_submit(works[i], NULL); /* of no stream: cannot fail */
+        (void)work_submit(works[i], NULL); /* cannot fail: the work is in no stream */
     if (code == CUDA_SUCCESS && work_submit(end, stream->work) < 0)
         code = CUDA_ERROR_OUT_OF_MEMORY;
     if (code == CUDA_SUCCESS) {

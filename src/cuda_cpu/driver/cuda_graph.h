@@ -19,7 +19,7 @@ struct node_set {
 bool node_set_add(struct node_set *set, CUgraphNode node);
 bool node_set_add_all(struct node_set *set, const struct node_set *other);
 bool node_set_has(const struct node_set *set, CUgraphNode node);
-/* False: it was not there. The order stays. */
+/* False: the node was not in the set. The order of the others stays. */
 bool node_set_remove(struct node_set *set, CUgraphNode node);
 void node_set_done(struct node_set *set);
 
@@ -29,27 +29,27 @@ struct CUgraphNode_st {
     CUgraphNodeType type;
     struct action *action; /* owned reference; NULL: of a child graph */
     CUgraph child;         /* owned; NULL: none */
-    CUgraphNode origin;    /* the node that it is a clone of; compared, never followed */
-    struct node_set after; /* that it depends on */
-    size_t index;          /* in the graph's order, while it is being instantiated */
-    bool placed;           /* the same */
-    bool marked;           /* by a walk that is under way (capture.c) */
-    CUgraphNode twin;      /* in the clone that is being made */
+    CUgraphNode origin;    /* the node of which this is a clone; compared, never followed */
+    struct node_set after; /* the nodes that it depends on */
+    size_t index;          /* its index in the graph's order, during instantiation */
+    bool placed;           /* during instantiation: it has its index */
+    bool marked;           /* used by the walk in progress (capture.c) */
+    CUgraphNode twin;      /* its copy, while the graph is being cloned */
 };
 
 struct CUgraph_st {
     struct list nodes;
     size_t n_nodes;
-    CUcontext context; /* that its nodes run in */
+    CUcontext context; /* the context in which its nodes run */
     bool owned;        /* by a child node, not by the program */
-    bool capturing;    /* a capture adds to it: it must not end meanwhile; captures.lock */
-    bool has_memory;   /* nodes that allocate or free: it cannot be cloned */
+    bool capturing;    /* a capture adds to it, so it must not end; captures.lock */
+    bool has_memory;   /* it has nodes that allocate or free, and cannot be cloned */
 };
 
 struct exec_node {
     struct action *action; /* owned reference */
     CUgraphNodeType type;
-    CUgraphNode origin; /* of the graph that it was made from; compared, never followed */
+    CUgraphNode origin; /* the node of the original graph; compared, never followed */
     size_t *after;      /* owned: indices of earlier nodes */
     size_t n_after;
     bool enabled;
@@ -58,7 +58,7 @@ struct exec_node {
 
 struct CUgraphExec_st {
     CUcontext context;
-    struct exec_node *nodes; /* in an order that respects the dependencies; children are laid open */
+    struct exec_node *nodes; /* in an order that respects dependencies; nodes of child graphs are in line */
     size_t n_nodes;
     unsigned long long flags;
     bool has_memory; /* nodes that allocate or free */
@@ -67,26 +67,25 @@ struct CUgraphExec_st {
     pthread_mutex_t lock;
 };
 
-/* An empty graph, known as a handle. NULL: no memory. */
+/* An empty graph with a handle. NULL: no memory. */
 CUgraph graph_new(CUcontext context);
 void graph_free(CUgraph graph);
 /* A new node behind others of the graph. Takes over the action's reference. NULL: no memory. */
 CUgraphNode graph_add(CUgraph graph, CUgraphNodeType type, struct action *action,
                       const struct node_set *after);
-/* Takes it out of the graph and out of all dependencies, and frees it. */
+/* Removes the node from the graph and from all dependencies, and frees it. */
 void node_destroy(CUgraphNode node);
-/* A copy; its nodes know their origin. */
+/* Copies the graph. Each node of the copy refers to its origin. */
 CUresult graph_clone(CUgraph graph, CUgraph *ret_clone);
 
 /* CUDA_ERROR_INVALID_VALUE: the graph has a cycle. */
 CUresult graph_instantiate(CUgraph graph, unsigned long long flags, CUgraphExec *ret_exec);
 void exec_unref(CUgraphExec exec);
 /*
- * The graph that it was made from, as far as it was not changed since: for a launch inside of a
- * capture.
+ * For a launch inside a capture: rebuilds a graph from the executable one, with its later changes.
  */
 CUresult exec_to_graph(CUgraphExec exec, CUgraph *ret_graph);
-/* Launches it into the stream. */
+/* Launches the executable graph into the stream. */
 struct stream;
 CUresult exec_launch(CUgraphExec exec, struct stream *stream);
 

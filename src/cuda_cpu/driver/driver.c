@@ -94,7 +94,7 @@ static CUresult open_devices(void)
     return CUDA_SUCCESS;
 }
 
-/* Before the C library tears the process down: no thread of ours runs while it does. */
+/* Stops all threads of the library before the C library tears the process down. */
 static void at_exit(void)
 {
     int ready = DRIVER_READY;
@@ -108,7 +108,10 @@ static void in_child(void)
     atomic_store(&driver.state, DRIVER_FORKED);
 }
 
-/* What cuInit answers in the present state; CUDA_ERROR_NOT_READY: it has everything to do. */
+/*
+ * What cuInit answers in the present state; CUDA_ERROR_NOT_READY: initialisation is still to be
+ * done.
+ */
 static CUresult in_state(void)
 {
     switch (atomic_load_explicit(&driver.state, memory_order_acquire)) {

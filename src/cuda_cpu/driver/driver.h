@@ -1,9 +1,9 @@
 /*
  * libcuda.so.1 made of CPU cores: what the files of the driver API share.
  *
- * The way of a call: an exported function checks its arguments (api.h: api_enter does what every
- * call has in common), makes an action (action.h) and hands it to a stream (stream.h), which
- * captures it into a graph or submits it to the machine (work.h).
+ * The path of a call: an exported function checks its arguments; api_enter() does the checks that
+ * all calls have in common. It makes an action (action.h) and gives it to a stream (stream.h). The
+ * stream captures the action into a graph or submits it to the machine (work.h).
  *
  * Locks, in order: driver.lock (contexts, primary contexts), then one of the module's own (handles,
  * memory, machine.lock). No lock is held while a program's function, a kernel or a copy runs.
@@ -23,16 +23,13 @@
 #define DRIVER_EXPORT __attribute__((visibility("default")))
 
 enum {
-    DRIVER_COMPUTE_MAJOR = 8, /* what the device says it is: compute capability 8.0 */
+    DRIVER_COMPUTE_MAJOR = 8, /* the compute capability that the device reports: 8.0 */
     DRIVER_COMPUTE_MINOR = 0,
-    DRIVER_MOST_DYNAMIC = 48 << 10, /* shared memory of a block without an attribute */
+    DRIVER_MOST_DYNAMIC = 48 << 10, /* dynamic shared memory of a block, unless an attribute raises it */
     DRIVER_CONTEXT_DEPTH = 64,      /* contexts that a thread may push */
 };
 
-/*
- * Of this process. A forked child has no devices, and the end of a process begins with
- * the exit handlers.
- */
+/* State of this process. A forked child has no devices. Exit handlers close the driver. */
 enum driver_state { DRIVER_NEW, DRIVER_READY, DRIVER_FORKED, DRIVER_CLOSED };
 
 struct stream;
@@ -42,9 +39,10 @@ struct CUctx_st {
     struct work_context work;
     unsigned flags;
     bool primary;
-    unsigned long long id;   /* for the program */
-    unsigned long long life; /* of this time that it is there: a primary context has several */
-    struct stream *legacy;   /* owned */
+    unsigned long long id; /* the id that the program can ask for */
+    /* a number for each life: a primary context may end and begin again */
+    unsigned long long life;
+    struct stream *legacy; /* owned */
     size_t limits[CU_LIMIT_MAX];
     int cache_config, shared_config;
     _Atomic uint32_t peers;  /* bit n: device n's memory may be accessed */
@@ -52,7 +50,10 @@ struct CUctx_st {
     atomic_uint n_attached;  /* cuCtxAttach without cuCtxDetach */
 };
 
-/* What a thread has pushed. The id tells a context from a later one at the same address. */
+/*
+ * The contexts that a thread has pushed. The id tells a context from a later one at the same
+ * address.
+ */
 struct context_stack {
     struct {
         CUcontext context;
@@ -66,7 +67,7 @@ struct context_stack {
 enum api_needs {
     API_NOTHING = 0, /* may be called before cuInit */
     API_READY = 1,   /* cuInit has been called */
-    API_CONTEXT = 2, /* and a context is current, and it is not broken */
+    API_CONTEXT = 2, /* cuInit has been called, a context is current, and it is not broken */
 };
 
 /*
@@ -76,7 +77,7 @@ enum api_needs {
 CUresult api_enter(const char *name, enum api_needs needs);
 
 /*
- * A name that this library exports but does not implement: says so once, answers
+ * For a name that the library exports but does not implement. Tells the user once, answers
  * CUDA_ERROR_NOT_SUPPORTED.
  */
 CUresult api_unsupported(const char *name, atomic_bool *said);
@@ -93,9 +94,7 @@ CUcontext context_current(void);
 bool context_is(CUcontext context);
 bool context_current_is_live(void);
 bool context_are_flags(unsigned flags);
-/*
- * The given context, or the current one where it is NULL. CUDA_ERROR_INVALID_CONTEXT: it is none.
- */
+/* Replaces NULL by the current context. CUDA_ERROR_INVALID_CONTEXT: it is no live context. */
 CUresult context_choose(CUcontext *context);
 void link_end_all(CUcontext context); /* link_api.c */
 

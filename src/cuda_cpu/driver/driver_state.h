@@ -30,9 +30,9 @@ enum driver_name {
 struct device_driver {
     pthread_mutex_t lock;
     atomic_int state;                          /* enum driver_state */
-    unsigned n_devices;                        /* that the program sees */
-    unsigned machine_devices[ARRIVAL_DEVICES]; /* which of the machine each is: visible.h */
-    size_t device_bytes;                       /* memory of each */
+    unsigned n_devices;                        /* the devices that the program sees */
+    unsigned machine_devices[ARRIVAL_DEVICES]; /* the machine's device behind each: visible.h */
+    size_t device_bytes;                       /* bytes of memory of each device */
     struct CUctx_st *primary[ARRIVAL_DEVICES];
     unsigned primary_refs[ARRIVAL_DEVICES];
     unsigned primary_flags[ARRIVAL_DEVICES];
@@ -61,13 +61,13 @@ struct driver_thread {
     struct context_stack stack;
     CUstreamCaptureMode capture_mode; /* CU_STREAM_CAPTURE_MODE_GLOBAL, unless the program exchanges it */
     bool in_callback;
-    bool is_caller;               /* it does an operation in work_do() */
-    struct work_queue *own_queue; /* of an engine's thread */
-    struct worker *worker;        /* of an engine's thread: made when it first launches */
+    bool is_caller;               /* it carries out an operation in work_do() */
+    struct work_queue *own_queue; /* an engine's thread: its queue */
+    struct worker *worker;        /* an engine's thread: made at its first launch */
     struct stream_latest latest;
 };
 
-/* Hidden, so that a use needs no entry of the global offset table. */
+/* Hidden, so that a use needs no entry in the global offset table. */
 extern struct device_driver driver __attribute__((visibility("hidden")));
 extern _Thread_local struct driver_thread driver_thread __attribute__((visibility("hidden")));
 

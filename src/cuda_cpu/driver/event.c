@@ -11,8 +11,8 @@
 #include "cuda_cpu/driver/shared_memory.h"
 
 /*
- * With the event's lock held. An operation that waits for the latest record of whatever process:
- * the one that is waiting for it already, or a new one.
+ * With the event's lock held: the operation that waits for the latest record of any process. It is
+ * the existing one if there is one, else a new one.
  */
 static struct work *latest_of_all(CUevent event)
 {
@@ -48,7 +48,7 @@ struct work *event_latest(CUevent event)
     return record;
 }
 
-/* The end of the record becomes known to all processes. */
+/* Makes the end of the record known to all processes. */
 static void publish(CUevent event, struct work *record)
 {
     struct action *action = action_new(ACTION_PUBLISH);
@@ -128,7 +128,7 @@ void event_end_all(CUcontext context)
         event_end(event);
 }
 
-/* With captures.lock held: a node of the capture that does it each time the graph is launched. */
+/* With captures.lock held: adds a node that does this at each launch of the graph. */
 static CUresult capture_action(enum action_kind kind, CUevent event, struct stream *stream)
 {
     struct action *action = action_new(kind);
@@ -140,7 +140,8 @@ static CUresult capture_action(enum action_kind kind, CUevent event, struct stre
 }
 
 /*
- * With captures.lock held, in a capturing stream: the event stands for what the stream captured.
+ * With captures.lock held, in a capturing stream: the event then marks what the stream has
+ * captured.
  */
 static CUresult record_captured(CUevent event, struct stream *stream)
 {
@@ -198,7 +199,7 @@ CUresult event_record(CUevent event, struct stream *stream, bool external)
     return captured || code != CUDA_SUCCESS ? code : record_now(event, stream);
 }
 
-/* With captures.lock held: the stream is in the event's capture, or enters it. */
+/* With captures.lock held: the stream joins the event's capture, unless it is in it. */
 static CUresult await_captured(CUevent event, struct stream *stream)
 {
     if (event->capture->over || event->capture->invalid)
@@ -259,7 +260,7 @@ CUresult event_await(CUevent event, struct stream *stream, bool external)
     } else if (stream->capture) {
         captured = true;
         code = capture_check(stream);
-        if (code == CUDA_SUCCESS) /* it would wait for work outside of the capture */
+        if (code == CUDA_SUCCESS) /* the stream would wait for work outside its capture */
             code = capture_spoil(stream, CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
     } else if (capture_spoil_legacy(stream)) {
         code = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;

@@ -83,7 +83,7 @@ DRIVER_EXPORT CUresult cuGraphExecGetFlags(CUgraphExec exec, uint64_t *ret_flags
     return code;
 }
 
-/* With captures.lock held: the graph becomes a child of the one that is being built. */
+/* With captures.lock held: the graph becomes a child of the graph being captured. */
 static CUresult launch_captured(CUgraphExec exec, struct stream *stream)
 {
     CUgraph child = NULL;
@@ -102,7 +102,7 @@ static CUresult launch_captured(CUgraphExec exec, struct stream *stream)
         return code;
     }
     child->owned = true;
-    stream->after->items[0]->child = child; /* the node that was just added */
+    stream->after->items[0]->child = child; /* the node just added */
     return CUDA_SUCCESS;
 }
 
@@ -271,8 +271,8 @@ DRIVER_EXPORT CUresult cuGraphNodeGetEnabled(CUgraphExec exec, CUgraphNode node,
 enum { UPDATE_OK = 0, UPDATE_TOPOLOGY = 2, UPDATE_TYPE = 3 };
 
 /*
- * Two executable graphs of the same shape: the nodes of one are given the actions of the other, and
- * stay known by the nodes of the graph that they were made from.
+ * Two executable graphs of the same shape: the nodes of one get the actions of the other. They stay
+ * known by the nodes of their own original graph.
  */
 static int compare(const struct CUgraphExec_st *exec, const struct CUgraphExec_st *fresh)
 {

@@ -1,6 +1,6 @@
 /*
- * The forms of calls for programs whose default stream is one per thread (nvcc --default-stream
- * per-thread): no stream means the calling thread's, and the rest is as always.
+ * The forms of calls for programs with one default stream per thread (nvcc --default-stream
+ * per-thread). There a NULL stream means the calling thread's; all else is the same.
  */
 #include "cuda_abi/driver_calls.h"
 #include "cuda_cpu/driver/driver.h"

@@ -61,7 +61,7 @@ DRIVER_EXPORT CUresult cuGraphNodeFindInClone(CUgraphNode *ret_node, CUgraphNode
     return CUDA_ERROR_INVALID_VALUE;
 }
 
-/* --- lists: with room NULL only their length --- */
+/* --- lists; with a NULL list only their length --- */
 
 static CUresult list_nodes(CUgraph graph, bool roots, CUgraphNode *ret_nodes, size_t *n)
 {
@@ -99,7 +99,7 @@ DRIVER_EXPORT CUresult cuGraphGetRootNodes(CUgraph graph, CUgraphNode *ret_nodes
     return code == CUDA_SUCCESS ? list_nodes(graph, true, ret_nodes, n) : code;
 }
 
-/* Where pairs of nodes go, as far as there is room. */
+/* Where pairs of nodes are written, as far as there is room. */
 struct edge_list {
     CUgraphNode *from, *to;
     CUgraphEdgeData *data;

@@ -99,7 +99,10 @@ CUresult graph_memory_launch(CUgraphExec exec)
         const struct exec_node *node = &exec->nodes[i];
         uint64_t address = node->action->u.memory.address;
 
-        /* What the graph frees itself is live only on the way: it counts as used at most. */
+        /*
+         * Memory that the graph frees itself is live only within a launch: it counts in the
+         * high-water mark only.
+         */
         if (node->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC && !memory_set_live(address, true) &&
             !is_freed(exec, address))
             return CUDA_ERROR_INVALID_VALUE;
@@ -139,7 +142,7 @@ DRIVER_EXPORT CUresult cuGraphMemFreeNodeGetParams(CUgraphNode node, CUdeviceptr
     return CUDA_SUCCESS;
 }
 
-/* Memory of a graph goes back with the graph, so nothing is kept that could be trimmed. */
+/* Memory of a graph is returned with the graph, so there is nothing to trim. */
 DRIVER_EXPORT CUresult cuDeviceGraphMemTrim(CUdevice device)
 {
     CUresult code = api_enter(__func__, API_READY);

@@ -1,8 +1,8 @@
 /*
- * Memory of graphs. A node that allocates has its memory, at one address, as long as it exists: the
- * nodes behind it can be checked and run like any other. The memory is the program's between a
- * launch of the graph and the free, which is a node of the same graph or a call of the program.
- * Launching again before that is an error, as documented.
+ * Memory of graphs. A node that allocates owns its memory, at one address, as long as it exists. So
+ * the nodes behind it can be checked and run like any other. The memory belongs to the program from
+ * a launch of the graph to the free, which is a node of the graph or a call. Launching again before
+ * the free is an error, as documented.
  */
 #ifndef CUDA_CPU_DRIVER_GRAPH_MEMORY_H
 #define CUDA_CPU_DRIVER_GRAPH_MEMORY_H
@@ -19,8 +19,8 @@ struct action *graph_memory_allocate(int device, size_t size, CUresult *ret_code
 struct action *graph_memory_free(CUdeviceptr address, CUresult *ret_code);
 
 /*
- * A launch of the executable graph: its allocations begin, or CUDA_ERROR_INVALID_VALUE: some are
- * live already.
+ * A launch of the executable graph: its allocations begin. CUDA_ERROR_INVALID_VALUE: some are still
+ * live.
  */
 CUresult graph_memory_launch(CUgraphExec exec);
 

@@ -1,7 +1,7 @@
 /*
  * Green contexts: a part of a device's multiprocessors with streams of its own. A device here has
- * one multiprocessor, which is its core, so each green context has all of it. Its streams are
- * streams of the device's primary context that it knows apart.
+ * one multiprocessor, its core, so each green context has all of it. The streams of a green context
+ * are streams of the device's primary context, marked as its own.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 
 enum { GREEN_MAGIC = 0x4752454e };
 
-/* What the padding of a resource holds here. */
+/* What the padding of a resource holds. */
 struct green_mark {
     unsigned magic;
     int device;
@@ -25,7 +25,7 @@ struct CUgreenCtx_st {
     CUcontext primary; /* retained */
     int device;
     unsigned long long id;
-    struct work *gate; /* captures.lock; a reference: what its new streams wait for; or NULL */
+    struct work *gate; /* captures.lock; a reference to what new streams wait for, or NULL */
 };
 
 static CUdevResource resource_of(int device)
@@ -76,7 +76,7 @@ DRIVER_EXPORT CUresult cuCtxGetDevResource(CUcontext context, CUdevResource *ret
     return code == CUDA_SUCCESS ? tell_resource(context->work.device, ret_resource, type) : code;
 }
 
-/* One multiprocessor is one group, or the rest where more are asked for. */
+/* One multiprocessor is one group; if more are asked for, it is the remainder. */
 DRIVER_EXPORT CUresult cuDevSmResourceSplitByCount(CUdevResource *ret_groups, unsigned int *n_groups,
                                                    const CUdevResource *input, CUdevResource *ret_rest,
                                                    unsigned int flags, unsigned int least)
@@ -118,7 +118,7 @@ DRIVER_EXPORT CUresult cuDevResourceGenerateDesc(void **ret_descriptor, CUdevRes
         return CUDA_ERROR_INVALID_VALUE;
     if (!is_resource(&resources[0], &device) || !resources[0].sm.smCount)
         return CUDA_ERROR_INVALID_RESOURCE_TYPE;
-    if (n > 1) /* one multiprocessor is never two resources */
+    if (n > 1) /* one multiprocessor cannot be two resources */
         return CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION;
     *ret_descriptor = &driver.green_descriptors[device];
     return CUDA_SUCCESS;
@@ -222,7 +222,7 @@ DRIVER_EXPORT CUresult cuGreenCtxGetId(CUgreenCtx green, unsigned long long *ret
 
 /* --- streams and events --- */
 
-/* With captures.lock held: the stream goes on behind `gate`. */
+/* With captures.lock held: the stream waits for `gate`. */
 static CUresult hold_back(struct stream *stream, struct work *gate)
 {
     struct action *action;
@@ -275,10 +275,10 @@ DRIVER_EXPORT CUresult cuStreamGetGreenCtx(CUstream handle, CUgreenCtx *ret_gree
     return code;
 }
 
-/* What a walk over the streams of a green context does, and how it ended. */
+/* What a walk over the streams of a green context does, and its result. */
 struct green_walk {
     CUgreenCtx green;
-    struct work *work; /* waits for each stream, or each stream waits for it */
+    struct work *work; /* it waits for each stream, or each stream waits for it */
     bool captures;
     CUresult code;
 };

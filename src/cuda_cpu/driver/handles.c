@@ -7,14 +7,14 @@
 #include "cuda_cpu/driver/driver_state.h"
 
 struct driver_handle {
-    const void *handle; /* NULL: free; HANDLE_GONE: free, but the search goes on behind it */
+    const void *handle; /* NULL: free; HANDLE_GONE: free, but a search continues behind it */
     const void *owner;
     enum handle_kind kind;
 };
 
 #define HANDLE_GONE ((const void *)UINTPTR_MAX)
 
-/* Under the lock, as everything static here. */
+/* Under the lock, like every static function here. */
 static size_t place_of(const void *handle)
 {
     uint64_t mixed = (uint64_t)(uintptr_t)handle * UINT64_C(0x9e3779b97f4a7c15);

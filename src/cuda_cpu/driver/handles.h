@@ -1,6 +1,6 @@
 /*
- * The handles that the program holds: which addresses are live objects of which kind. A handle that
- * was never given out, or was destroyed, is answered with an error and never followed.
+ * The handles of the program: which addresses are live objects of which kind. A call with any other
+ * handle gets an error, and the handle is never followed.
  */
 #ifndef CUDA_CPU_DRIVER_HANDLES_H
 #define CUDA_CPU_DRIVER_HANDLES_H
@@ -16,7 +16,7 @@ enum handle_kind {
     HANDLE_MODULE,
     HANDLE_LIBRARY,
     HANDLE_FUNCTION,
-    HANDLE_KERNEL, /* of a library: may stand where a function is asked for */
+    HANDLE_KERNEL, /* of a library; accepted where a function is expected */
     HANDLE_ARRAY,
     HANDLE_MIPMAP,
     HANDLE_POOL,
@@ -31,17 +31,17 @@ enum handle_kind {
 
 struct driver_handle;
 
-/* Open addressing with a power of two of places, at most half of them used or gone. */
+/* Open addressing in a power-of-two table, at most half of it used or gone. */
 struct driver_handles {
     pthread_mutex_t lock;
     struct driver_handle *entries;
     size_t room, used;
 };
 
-/* owner: the context that it ends with, or NULL. False: no memory. */
+/* owner: the context with which the object ends, or NULL. False: no memory. */
 bool handle_put(const void *handle, enum handle_kind kind, const void *owner);
 bool handle_is(const void *handle, enum handle_kind kind);
-/* False: it was not one. Of several threads that remove the same handle one gets true. */
+/* False: no such handle. If several threads remove the same handle, one of them gets true. */
 bool handle_remove(const void *handle, enum handle_kind kind);
 /* Removes one handle of the kind that belongs to the owner. NULL: none is left. */
 void *handle_take(const void *owner, enum handle_kind kind);

@@ -57,7 +57,8 @@ static void read_environment(void)
 
 int inject_read(const char *script)
 {
-    pthread_once(&driver.inject.once, read_environment); /* not later, over these rules */
+    /* run once now, so that the environment does not replace these rules later */
+    pthread_once(&driver.inject.once, read_environment);
     return set_rules(script);
 }
 
@@ -66,7 +67,7 @@ int inject_call(const char *name)
     int code = 0;
 
     pthread_once(&driver.inject.once, read_environment);
-    if (driver.inject.n == 0) /* set before the first call, or by a test between calls */
+    if (driver.inject.n == 0) /* rules are set before the first call, or by a test between calls */
         return 0;
     pthread_mutex_lock(&driver.inject.lock);
     for (size_t i = 0; i < driver.inject.n; i++) {

@@ -1,7 +1,7 @@
 /*
- * Failures on demand, for tests: BATON_CUDA_CPU_FAIL="cuMemAlloc_v2:2:2,cuLaunchKernel:1:719" makes
- * the second call of cuMemAlloc_v2 answer 2 and the first of cuLaunchKernel 719, each without any
- * effect. The number 0 stands for every call.
+ * Failures on demand, for tests. BATON_CUDA_CPU_FAIL="cuMemAlloc_v2:2:2,cuLaunchKernel:1:719" makes
+ * the second cuMemAlloc_v2 answer 2 and the first cuLaunchKernel answer 719. These calls have no
+ * effect. The number 0 means every call.
  */
 #ifndef CUDA_CPU_DRIVER_INJECT_H
 #define CUDA_CPU_DRIVER_INJECT_H
@@ -13,7 +13,7 @@ enum { INJECT_MOST = 32 };
 
 struct inject_rule {
     char name[64];
-    unsigned long at; /* 0: always */
+    unsigned long at; /* the number of the call; 0: every call */
     int code;
     unsigned long n;
 };
@@ -25,7 +25,7 @@ struct driver_inject {
     size_t n;
 };
 
-/* Counts a call of the name; the code that it must answer, or 0. */
+/* Counts a call of the name. Answers the code that the call must return, or 0. */
 int inject_call(const char *name);
 
 /*

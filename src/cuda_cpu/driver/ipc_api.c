@@ -16,7 +16,7 @@ static CUresult code_of(int error)
         return CUDA_SUCCESS;
     case -EINVAL:
         return CUDA_ERROR_INVALID_HANDLE;
-    case -EXDEV: /* a process opens what other processes have exported */
+    case -EXDEV: /* a process cannot open what it has exported itself */
         return CUDA_ERROR_INVALID_CONTEXT;
     default:
         return CUDA_ERROR_MAP_FAILED;
@@ -25,7 +25,7 @@ static CUresult code_of(int error)
 
 /* --- memory --- */
 
-/* Fills in the handle of the block that begins at the address. */
+/* Fills in a handle for the block that begins at the address. */
 static CUresult describe(uint64_t address, enum share_kind kind, const struct memory_block *found,
                          struct share_handle *ret_handle)
 {
@@ -44,7 +44,8 @@ static CUresult describe(uint64_t address, enum share_kind kind, const struct me
 }
 
 /*
- * Maps what the handle names. request: kind, context and pool of the block; the rest is filled in.
+ * Maps what the handle names. The caller sets kind, context and pool in *request; the rest is
+ * filled in.
  */
 static CUresult open_memory(const struct share_handle *handle, enum share_kind kind,
                             struct memory_block *request)

@@ -223,7 +223,7 @@ DRIVER_EXPORT CUresult cuKernelGetAttribute(int *ret_value, CUfunction_attribute
     return ret_value ? get_attribute(function, attribute, ret_value) : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* One kernel has the attribute in all contexts, those that are made later included. */
+/* The attribute applies to the kernel in all contexts, including later ones. */
 DRIVER_EXPORT CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel kernel,
                                             CUdevice device)
 {

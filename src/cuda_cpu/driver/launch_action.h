@@ -10,7 +10,7 @@ struct launch_request {
     void **parameters, **extra; /* the program's: copied */
 };
 
-/* NULL and the documented code where the launch exceeds a limit or has no parameters. */
+/* NULL, and the documented code, if the launch exceeds a limit or lacks parameters. */
 struct action *launch_action(const struct launch_request *request, struct function *function,
                              CUresult *ret_code);
 

@@ -1,4 +1,4 @@
-/* Launches: checking them, packing their parameters, handing them to a stream. */
+/* Launches: checks, packing of parameters, submission to a stream. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,7 +154,7 @@ DRIVER_EXPORT CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned i
     return launch(__func__, function, &request, stream);
 }
 
-/* Attributes that change what a launch means, rather than how fast it is. */
+/* Attributes that change what a launch does, rather than how fast it runs. */
 static CUresult read_attributes(const CUlaunchConfig *config, struct launch_request *request)
 {
     for (unsigned i = 0; i < config->numAttrs; i++) {
@@ -172,7 +172,7 @@ static CUresult read_attributes(const CUlaunchConfig *config, struct launch_requ
             break;
         case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
             return CUDA_ERROR_NOT_SUPPORTED;
-        default: /* hints */
+        default: /* hints, without effect here */
             break;
         }
     }

@@ -1,6 +1,6 @@
 /*
- * Launches as they were before cuLaunchKernel: the function keeps the shape of its blocks and its
- * parameters between calls. And calls of tools that have nothing to do here.
+ * Launches by the calls that precede cuLaunchKernel: the function keeps the shape of its blocks and
+ * its parameters between calls. Also calls for tools that have no effect on this device.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "cuda_cpu/driver/module.h"
 #include "cuda_cpu/launch.h"
 
-/* With the lock held: the state of the function, made when it is first needed. */
+/* With the lock held: the state of the function, made at its first use. */
 static CUresult state_of(const char *name, CUfunction handle, struct function_legacy **ret_legacy)
 {
     struct function *function = NULL;

@@ -122,7 +122,7 @@ static void library_free(CUlibrary library)
 }
 
 /*
- * Reads and checks the code, so that errors are told here as documented, but compiles nothing yet.
+ * Reads and checks the code, so that errors are reported here as documented. Compiles nothing yet.
  */
 static CUresult library_fill(CUlibrary library, const void *image, struct module_log log)
 {
@@ -216,7 +216,7 @@ static CUresult find_library(const char *name, CUlibrary library, bool has_argum
     return has_arguments ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Under the library's lock: the kernel of the name, made when first asked for. */
+/* Under the library's lock: the kernel of this name, made at its first use. */
 static CUkernel make_kernel(CUlibrary library, const char *name)
 {
     CUkernel *grown, kernel;

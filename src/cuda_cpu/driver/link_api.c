@@ -1,6 +1,6 @@
 /*
- * cuLink*: several PTX texts become one. The result that the program gets is text as well, which
- * cuModuleLoadData takes; machine code cannot be linked here.
+ * cuLink*: several PTX texts become one module. The result that the program gets is also text,
+ * which cuModuleLoadData accepts. Machine code cannot be linked here.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -92,7 +92,7 @@ static CUresult add_image(CUlinkState state, const void *image, const char *name
     return code;
 }
 
-/* PTX and fatbins; machine code is refused. `size` bounds PTX that need not end in 0. */
+/* Accepts PTX and fatbins; refuses machine code. `size` limits PTX that need not end in 0. */
 DRIVER_EXPORT CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *data, size_t size,
                                         const char *name, unsigned int n, CUjit_option *options,
                                         void **values)

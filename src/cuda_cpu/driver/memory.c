@@ -62,7 +62,7 @@ static int insert(struct memory_block *block)
     return 0;
 }
 
-/* Does it count as memory of the device, and does it come from the space? */
+/* Does memory of this kind count as memory of the device, and come from the space? */
 static bool of_device(enum memory_kind kind)
 {
     return kind == MEMORY_DEVICE || kind == MEMORY_ARRAY || kind == MEMORY_MANAGED || kind == MEMORY_GRAPH;
@@ -82,7 +82,7 @@ static bool of_space(enum memory_kind kind)
     return of_device(kind) || kind == MEMORY_HOST || kind == MEMORY_IMPORTED;
 }
 
-/* Under the lock: memory of graphs has changed. */
+/* Under the lock: updates the counts after memory of graphs has changed. */
 static void count_graphs(int device)
 {
     uint64_t *of = driver.memory.graphs[device];
@@ -353,8 +353,8 @@ static bool meets_space(uint64_t address, uint64_t size)
 }
 
 /*
- * Under the lock: how many bytes follow the address in its block, or in mapped blocks one behind
- * the other that allow the access.
+ * Under the lock: the bytes that follow the address in its block, or in adjacent mapped blocks that
+ * allow the access.
  */
 static uint64_t reach(uint64_t address, unsigned access)
 {

@@ -1,4 +1,4 @@
-/* The calls that allocate, free, register and describe memory. Pools: pool.c. */
+/* The calls that allocate, free, register and describe memory. Pools: pool_api.c. */
 #include <stdlib.h>
 
 #include "cuda_cpu/driver/advice.h"
@@ -9,7 +9,7 @@
 
 enum { ALIGNMENT = 512, PITCH = 512 };
 
-/* Entered by calls that captures forbid. */
+/* For calls that captures forbid. */
 static CUresult enter_unsafe(const char *name)
 {
     CUresult code = api_enter(name, API_CONTEXT);
@@ -34,7 +34,7 @@ static CUresult allocate(enum memory_kind kind, size_t size, unsigned flags, uin
 }
 
 /*
- * Freeing waits for the work that may use the memory, as the documentation says of the implicit
+ * Freeing first waits for the work that may use the memory: the documented implicit
  * synchronisation.
  */
 static void wait_for_owner(const struct memory_block *block)
@@ -107,7 +107,7 @@ DRIVER_EXPORT CUresult cuMemFree_v2(CUdeviceptr address)
 
     if (code != CUDA_SUCCESS || !address)
         return code;
-    if (memory_set_live(address, false)) { /* a graph's: the node keeps it for its next launch */
+    if (memory_set_live(address, false)) { /* a graph's: the node keeps the memory for its next launch */
         (void)work_wait_context(&context_current()->work);
         return CUDA_SUCCESS;
     }
@@ -259,7 +259,7 @@ DRIVER_EXPORT CUresult cuMemHostGetFlags(unsigned int *ret_flags, void *host)
     return CUDA_SUCCESS;
 }
 
-/* --- hints about managed memory: the memory is where every device can reach it --- */
+/* --- hints about managed memory, which every device can reach anyway --- */
 
 static CUresult check_managed(CUdeviceptr address, size_t size)
 {
@@ -295,7 +295,7 @@ DRIVER_EXPORT CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, size_t size, C
         code = CUDA_ERROR_INVALID_DEVICE;
     if (code != CUDA_SUCCESS)
         return code;
-    action = action_new(ACTION_EMPTY); /* it only keeps its place in the stream */
+    action = action_new(ACTION_EMPTY); /* the action only keeps its place in the stream */
     if (!advice_note(ADVICE_PREFETCHED, address, size, location, true)) {
         action_unref(action);
         action = NULL;
@@ -329,7 +329,7 @@ DRIVER_EXPORT CUresult cuMemAdvise_v2(CUdeviceptr address, size_t size, int advi
         code = CUDA_ERROR_INVALID_DEVICE;
     if (code != CUDA_SUCCESS)
         return code;
-    /* 1, 3 and 5 set, the number behind each takes it back. */
+    /* 1, 3 and 5 set the advice; the number after each of them removes it. */
     return advice_note(advice <= 2   ? ADVICE_READ_MOSTLY
                        : advice <= 4 ? ADVICE_PREFERRED
                                      : ADVICE_ACCESSED_BY,

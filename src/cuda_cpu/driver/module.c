@@ -40,7 +40,7 @@ CUresult status_code(enum cpu_status status)
         return CUDA_ERROR_ILLEGAL_INSTRUCTION;
     case CPU_STACK_OVERFLOW:
         return CUDA_ERROR_HARDWARE_STACK_ERROR;
-    default: /* bad or unsupported PTX, unresolved symbols, a compiler that failed: the log says what */
+    default: /* bad or unsupported PTX, unresolved symbols, a failed compiler: the log has the reason */
         return CUDA_ERROR_INVALID_PTX;
     }
 }
@@ -64,7 +64,7 @@ void module_unref(CUmodule module)
     free(module);
 }
 
-/* Its kernels and variables are no longer the program's. */
+/* Removes the handles of its kernels and variables. */
 static void forget_parts(CUmodule module)
 {
     struct memory_block block;
@@ -94,7 +94,7 @@ static bool make_functions(CUmodule module)
     return module->functions != NULL;
 }
 
-/* Variables are memory that the program may copy to and from. */
+/* Enters variables as memory that the program may copy to and from. */
 static bool enter_variables(CUmodule module)
 {
     for (size_t i = 0; i < image_variables(module->image); i++) {
@@ -207,8 +207,8 @@ static const struct surface *find_surface(void *context, uint64_t handle)
 }
 
 /*
- * Host memory that the program has registered, or that lies outside of the space for another
- * reason.
+ * Is it host memory that the program has registered, or other memory outside the space that kernels
+ * may use?
  */
 static bool may_access(void *context, uint64_t address, uint64_t size, bool is_write)
 {
@@ -224,7 +224,7 @@ static void stop_worker(void *worker)
     worker_abort(worker);
 }
 
-/* Each engine thread has a worker of its own, made when it first launches. */
+/* Each engine thread has its own worker, made at its first launch. */
 static struct worker *thread_worker(void)
 {
     struct worker **worker = &driver_thread.worker;
@@ -248,7 +248,7 @@ CUresult function_run(const struct action_launch *asked, struct work_context *wo
     (void)work_context;
     if (!worker)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    if (!context) /* its module was unloaded between the graph's launch and here */
+    if (!context) /* the module was unloaded between the graph's launch and now */
         return CUDA_ERROR_INVALID_HANDLE;
     launch = (struct launch){
         .image = asked->function->module->image,

@@ -1,7 +1,7 @@
 /*
- * Modules and their functions. A module is an image (cuda_cpu/image.h) in one context; a library is
- * the text of one, from which each context that needs it gets a module of its own. A function
- * belongs to its module; a kernel of a library stands for the function of the module in the current
+ * Modules and their functions. A module is an image (cuda_cpu/image.h) in one context. A library is
+ * the text of a module; each context that needs the library gets a module of its own. A function
+ * belongs to its module. A kernel of a library means the function of the module in the current
  * context.
  */
 #ifndef CUDA_CPU_DRIVER_MODULE_H
@@ -10,7 +10,7 @@
 #include "cuda_cpu/driver/action.h"
 #include "cuda_cpu/image.h"
 
-/* What calls older than cuLaunchKernel leave for the next launch of a function. */
+/* What the calls that precede cuLaunchKernel leave for the next launch of a function. */
 struct function_legacy {
     unsigned block[3], shared, bytes;
     char parameters[4096];
@@ -26,12 +26,12 @@ struct function {
 };
 
 struct CUmod_st {
-    atomic_uint refs;           /* the program's, and one of each launch and of each kernel node */
-    _Atomic(CUcontext) context; /* NULL: it was unloaded, or its context has ended */
+    atomic_uint refs;           /* the program's, and one per launch and per kernel node */
+    _Atomic(CUcontext) context; /* NULL: the module was unloaded, or its context has ended */
     struct image *image;        /* owned */
     struct function *functions; /* owned: one per entry */
     struct list link;           /* all modules; modules.lock */
-    CUlibrary library;          /* that it was made for; NULL: the program's own */
+    CUlibrary library;          /* the library that it was made for; NULL: loaded by the program */
 };
 
 struct driver_modules {
@@ -39,13 +39,13 @@ struct driver_modules {
     struct list all; /* CUmod_st::link */
 };
 
-/* How a load is to be done, and what it says. */
+/* Where the log of a load is written. */
 struct module_log {
     char *text; /* may be NULL */
     size_t size;
 };
 
-/* The log that the options of a load name; nothing where they name none. */
+/* The log that the options of a load name; an empty one if they name none. */
 struct module_log module_log_of(const CUjit_option options[], void *const values[], unsigned n);
 
 /* The code of the API for a status of the device. */
@@ -56,11 +56,11 @@ CUresult module_load_texts(CUcontext context, const struct image_text texts[], s
                            struct module_log log, CUmodule *ret_module);
 /* From PTX, a fatbin or its wrapper. */
 CUresult module_load(CUcontext context, const void *image, struct module_log log, CUmodule *ret_module);
-/* Waits for the context's work. Graphs that have its kernels cannot be launched any more. */
+/* Waits for the context's work. Graphs with its kernels can then not be launched. */
 void module_unload(CUmodule module);
 CUmodule module_ref(CUmodule module);
 void module_unref(CUmodule module);
-/* Everything of a context that ends; its work is done. */
+/* Frees all modules of a context that ends, whose work is done. */
 void module_free_all(CUcontext context);
 
 /*

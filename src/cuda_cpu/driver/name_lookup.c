@@ -1,5 +1,5 @@
 /*
- * cuGetProcAddress: the newest form of a name that is no newer than the version which the program
+ * cuGetProcAddress: the newest form of a name that is no newer than the version that the program
  * asks for.
  */
 #include <stdint.h>
@@ -17,9 +17,7 @@ struct name_row {
     void *address;
 };
 
-/*
- * Every exported name is defined somewhere in this library, the unsupported ones in unsupported.c.
- */
+/* Every exported name is defined in this library, unsupported ones in unsupported.c. */
 #define NAME(symbol, base, since, form) extern char symbol##_address[] __asm__(#symbol);
 #include "cuda_abi/names.def"
 #undef NAME
@@ -30,9 +28,7 @@ static const struct name_row rows[] = {
 #undef NAME
 };
 
-/*
- * The newest row of the base in the form (or the other one) that the version may see; NULL: none.
- */
+/* The newest row of the base in this form (or the other one) up to the version; NULL: none. */
 static const struct name_row *newest(const char *base, int version, bool per_thread, bool *ret_known)
 {
     const struct name_row *found = NULL;
@@ -81,9 +77,9 @@ DRIVER_EXPORT CUresult cuGetProcAddress(const char *name, void **ret_address, in
 }
 
 /*
- * What a statically linked runtime asks for at its first call, as seen from programs that were
- * built with CUDA 13: tables of functions that are not documented. It cannot work without them.
- * Other libraries ask for other tables and do without (NVRTC does).
+ * Undocumented tables of functions that a statically linked runtime asks for at its first call, as
+ * observed with programs built with CUDA 13. The runtime cannot work without these tables. Other
+ * libraries (NVRTC) ask for other tables and work without them.
  */
 static const CUuuid runtime_tables[] = {
     {"\x6b\xd5\xfb\x6c\x5b\xf4\xe7\x4a\x89\x87\xd9\x39\x12\xfd\x9d\xf9"},
@@ -99,7 +95,10 @@ static bool is_of_runtime(const CUuuid *id)
     return false;
 }
 
-/* Answers the error of a driver without the table; for the runtime's tables, after one sentence. */
+/*
+ * Answers the error of a driver without the table. For the runtime's tables it first prints one
+ * sentence.
+ */
 DRIVER_EXPORT CUresult cuGetExportTable(const void **ret_table, const CUuuid *id)
 {
     if (!ret_table || !id)

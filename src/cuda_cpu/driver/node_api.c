@@ -102,7 +102,7 @@ struct action *node_event_action(enum action_kind kind, CUevent event, CUresult 
 
 /* --- adding --- */
 
-/* What all forms have in common: the node stands behind others of its graph. */
+/* What all forms have in common: the graph and the nodes that the new node depends on. */
 struct node_place {
     CUgraphNode *ret_node;
     CUgraph graph;

@@ -1,4 +1,4 @@
-/* Nodes of any type by one call, attributes of streams: forms of what the other files do. */
+/* Nodes of any type by one call, and attributes of streams: other forms of calls in other files. */
 #include <string.h>
 
 #include "cuda_abi/driver_calls.h"
@@ -35,7 +35,7 @@ DRIVER_EXPORT CUresult cuGraphAddNode(CUgraphNode *ret_node, CUgraph graph, cons
         return cuGraphAddMemAllocNode(ret_node, graph, after, n, &about->alloc);
     case CU_GRAPH_NODE_TYPE_MEM_FREE:
         return cuGraphAddMemFreeNode(ret_node, graph, after, n, about->free.dptr);
-    default: /* semaphores of other interfaces, batches, conditions */
+    default: /* semaphores of other interfaces, batches, conditions: not supported */
         return CUDA_ERROR_NOT_SUPPORTED;
     }
 }
@@ -44,7 +44,7 @@ DRIVER_EXPORT CUresult cuGraphAddNode_v2(CUgraphNode *ret_node, CUgraph graph, c
                                          const CUgraphEdgeData *edges, size_t n, CUgraphNodeParams *about)
 {
     for (size_t i = 0; edges && i < n; i++)
-        if (edges[i].type) /* programmatic dependencies */
+        if (edges[i].type) /* programmatic dependencies are not supported */
             return CUDA_ERROR_NOT_SUPPORTED;
     return cuGraphAddNode(ret_node, graph, after, n, about);
 }
@@ -97,7 +97,10 @@ DRIVER_EXPORT CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode no
     }
 }
 
-/* --- attributes of streams: hints, but for the priority, which is set when a stream is made --- */
+/*
+ * --- attributes of streams: hints, except for the priority, which is fixed when a stream is made
+ * ---
+ */
 
 static bool is_stream_attribute(CUlaunchAttributeID id)
 {

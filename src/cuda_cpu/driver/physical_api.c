@@ -45,7 +45,7 @@ static CUresult check_about(const CUmemAllocationProp *about)
                : CUDA_ERROR_INVALID_DEVICE;
 }
 
-/* Takes over the file. The handle's value, 0: no memory. */
+/* Takes over the file. Answers the handle's value; 0: no memory. */
 static CUmemGenericAllocationHandle enter_physical(int file, uint64_t size, bool counted,
                                                    const CUmemAllocationProp *about)
 {
@@ -157,7 +157,8 @@ DRIVER_EXPORT CUresult cuMemExportToShareableHandle(void *ret_shareable, CUmemGe
     physical = physical_find(handle);
     if (!physical || !(physical->about.requestedHandleTypes & type))
         code = CUDA_ERROR_INVALID_VALUE;
-    else if ((file = dup(physical->file)) < 0) /* a program may pass it to another one by exec */
+    /* without close-on-exec: a program may pass the descriptor on by exec */
+    else if ((file = dup(physical->file)) < 0)
         code = CUDA_ERROR_OPERATING_SYSTEM;
     pthread_mutex_unlock(&driver.addresses.lock);
     if (code == CUDA_SUCCESS)
@@ -165,7 +166,7 @@ DRIVER_EXPORT CUresult cuMemExportToShareableHandle(void *ret_shareable, CUmemGe
     return code;
 }
 
-/* The descriptor stays the program's. */
+/* The descriptor stays with the program. */
 DRIVER_EXPORT CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *ret_handle,
                                                       void *shareable, int type)
 {

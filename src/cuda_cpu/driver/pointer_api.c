@@ -1,11 +1,11 @@
-/* What a pointer is: cuPointerGetAttribute and its relatives. */
+/* Questions about pointers: cuPointerGetAttribute and related calls. */
 #include <string.h>
 
 #include "cuda_cpu/driver/driver.h"
 #include "cuda_abi/driver_calls.h"
 #include "cuda_cpu/driver/memory.h"
 
-/* What an attribute answers, and in how many bytes. */
+/* The value of an attribute, and its size in bytes. */
 struct pointer_answer {
     uint64_t value;
     size_t size;
@@ -61,7 +61,7 @@ static CUresult answer(int attribute, CUdeviceptr pointer, const struct memory_b
         *ret_answer = (struct pointer_answer){1, 4};
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
-        *ret_answer = (struct pointer_answer){block->kind == MEMORY_MAPPED, 8}; /* descriptors */
+        *ret_answer = (struct pointer_answer){block->kind == MEMORY_MAPPED, 8}; /* descriptors only */
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: /* 3: read and write */
         *ret_answer = (struct pointer_answer){block->kind == MEMORY_MAPPED ? block->flags : 3, 4};
@@ -91,7 +91,7 @@ DRIVER_EXPORT CUresult cuPointerGetAttribute(void *ret_data, CUpointer_attribute
     return code;
 }
 
-/* A pointer that is none of ours answers zeros, not an error. */
+/* An unknown pointer is answered with zeros, not with an error. */
 DRIVER_EXPORT CUresult cuPointerGetAttributes(unsigned int n, CUpointer_attribute *attributes,
                                               void **ret_data, CUdeviceptr pointer)
 {
@@ -129,7 +129,7 @@ DRIVER_EXPORT CUresult cuPointerSetAttribute(const void *value, CUpointer_attrib
 
     if (code != CUDA_SUCCESS)
         return code;
-    /* Copies of memory with this attribute wait for their end, which they do here anyway. */
+    /* The attribute asks that copies of this memory wait for their end. All copies here do that. */
     return value && attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS && memory_find(pointer, &block)
                ? CUDA_SUCCESS
                : CUDA_ERROR_INVALID_VALUE;

@@ -1,4 +1,4 @@
-/* Memory pools: the program's, and one of each device that is always there. */
+/* Memory pools: those of the program, and one default pool for each device. */
 #ifndef CUDA_CPU_DRIVER_POOL_H
 #define CUDA_CPU_DRIVER_POOL_H
 
@@ -13,10 +13,10 @@ struct CUmemPoolHandle_st {
     int device;
     bool is_default;
     int handle_types;                     /* CU_MEM_HANDLE_TYPE_*: how its memory may be shared */
-    bool is_imported;                     /* of another process: gives no memory of its own */
-    bool gone;                            /* the program has destroyed it: it ends with its last memory */
-    size_t live;                          /* allocations that are not freed */
-    uint64_t attributes[POOL_ATTRIBUTES]; /* by number; counters and settings */
+    bool is_imported;                     /* imported from another process: allocates no memory itself */
+    bool gone;                            /* destroyed by the program; ends when its last memory is freed */
+    size_t live;                          /* allocations that are not yet freed */
+    uint64_t attributes[POOL_ATTRIBUTES]; /* counters and settings, by number */
 };
 
 struct driver_pools {

@@ -1,6 +1,6 @@
 /*
  * Memory in stream order, and pools of it. An allocation has its memory when the call returns,
- * which is no later than its stream may use it; a free takes effect when its stream arrives there.
+ * which is no later than its stream may use it. A free takes effect when its stream reaches it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static void pool_init(CUmemoryPool pool, int device)
     pool->attributes[CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES] = 1;
 }
 
-/* The device's own pool; *ret_current: the one that allocations without a pool use. */
+/* The device's default pool; *ret_current: the pool that allocations without a pool use. */
 static CUmemoryPool default_pool(int device, CUmemoryPool *ret_current)
 {
     CUmemoryPool pool = &driver.pools.defaults[device];
@@ -44,8 +44,7 @@ static CUmemoryPool default_pool(int device, CUmemoryPool *ret_current)
 }
 
 /*
- * Counts memory of the pool, in use and reserved alike: what is freed goes back to the device at
- * once.
+ * Counts memory of the pool, as used and as reserved: freed memory returns to the device at once.
  */
 static void count(CUmemoryPool pool, int64_t bytes)
 {
@@ -91,7 +90,7 @@ static CUresult allocate(CUmemoryPool pool, size_t size, CUstream handle, CUdevi
     if (memory_allocate(&block, ALIGNMENT) != 0)
         return CUDA_ERROR_OUT_OF_MEMORY;
     count(pool, (int64_t)size);
-    action = action_new(ACTION_EMPTY); /* keeps the call's place in the stream */
+    action = action_new(ACTION_EMPTY); /* the action only keeps the call's place in the stream */
     code = action ? stream_do(stream, action, false) : CUDA_ERROR_OUT_OF_MEMORY;
     if (code == CUDA_SUCCESS)
         *ret_address = block.address;
@@ -135,7 +134,7 @@ DRIVER_EXPORT CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle)
         return code;
     if (stream_captures(stream))
         return graph_memory_capture_free(stream, address);
-    if (memory_set_live(address, false)) /* a graph's: the node keeps it for its next launch */
+    if (memory_set_live(address, false)) /* a graph's: the node keeps the memory for its next launch */
         return CUDA_SUCCESS;
     action = action_new(ACTION_FREE);
     if (!action)
@@ -315,7 +314,7 @@ DRIVER_EXPORT CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attrib
     return CUDA_SUCCESS;
 }
 
-/* The high-water marks may only be reset to zero, and the present values not at all. */
+/* High-water marks can only be reset to zero; present values cannot be set. */
 DRIVER_EXPORT CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void *value)
 {
     CUresult code = check_pool(__func__, pool);
@@ -347,13 +346,13 @@ DRIVER_EXPORT CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attrib
 
 DRIVER_EXPORT CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t least)
 {
-    (void)least; /* nothing is kept */
+    (void)least; /* a pool keeps no free memory */
     return check_pool(__func__, pool);
 }
 
 /* --- pools and their memory in other processes --- */
 
-/* The descriptor says which device the pool is of; its memory is exported pointer by pointer. */
+/* The descriptor names the pool's device only; memory is exported pointer by pointer. */
 DRIVER_EXPORT CUresult cuMemPoolExportToShareableHandle(void *ret_shareable, CUmemoryPool pool, int type,
                                                         unsigned long long flags)
 {
@@ -366,7 +365,7 @@ DRIVER_EXPORT CUresult cuMemPoolExportToShareableHandle(void *ret_shareable, CUm
         !(pool->handle_types & type))
         return CUDA_ERROR_INVALID_VALUE;
     own = share_new(pool->device, 0);
-    file = own < 0 ? -1 : dup(own); /* a program may pass it to another one by exec */
+    file = own < 0 ? -1 : dup(own); /* without close-on-exec: a program may pass the descriptor on by exec */
     if (own >= 0)
         (void)close(own);
     if (file < 0)
@@ -413,7 +412,7 @@ DRIVER_EXPORT CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData *ret_data, 
     return (CUresult)pool_describe(address, &block, ret_data);
 }
 
-/* The memory is freed as other memory of pools is. */
+/* Imported memory is freed like other memory of pools. */
 DRIVER_EXPORT CUresult cuMemPoolImportPointer(CUdeviceptr *ret_address, CUmemoryPool pool,
                                               CUmemPoolPtrExportData *data)
 {
@@ -432,7 +431,7 @@ DRIVER_EXPORT CUresult cuMemPoolImportPointer(CUdeviceptr *ret_address, CUmemory
     return CUDA_SUCCESS;
 }
 
-/* Every device may access the memory of every other. */
+/* Every device may access the memory of every other device, so there is nothing to set. */
 DRIVER_EXPORT CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *access, size_t n)
 {
     CUresult code = check_pool(__func__, pool);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Start time and state letter of a process; false: it is not there, or is a zombie. */
+/* Start time of a process; false: there is no such process, or it is a zombie. */
 static bool process_born(uint32_t process, uint64_t *ret_born)
 {
     char path[48], text[512], state = 'Z', *at;
@@ -21,7 +21,7 @@ static bool process_born(uint32_t process, uint64_t *ret_born)
     n = fread(text, 1, sizeof text - 1, file);
     fclose(file);
     text[n] = 0;
-    at = strrchr(text, ')'); /* the name may contain anything */
+    at = strrchr(text, ')'); /* the name may contain any character, also ')' */
     if (!at || sscanf(at + 1, " %c", &state) != 1)
         return false;
     at += 2;

@@ -1,6 +1,6 @@
 /*
- * A process by its number and the time when it began: together they name no other process, now or
- * later. After exec() a process has the same name.
+ * A process, identified by its number and its start time. No other process ever has both. They stay
+ * the same over exec().
  */
 #ifndef CUDA_CPU_DRIVER_PROCESS_H
 #define CUDA_CPU_DRIVER_PROCESS_H
@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 void process_self(uint32_t *ret_process, uint64_t *ret_born);
-/* Is that process there, and no zombie? */
+/* Does that process exist, and is it no zombie? */
 bool process_lives(uint32_t process, uint64_t born);
 
 #endif

@@ -19,7 +19,7 @@ static bool is_managed(CUdeviceptr address, size_t size)
            size <= block.address + block.size - address;
 }
 
-/* The devices that are said to access the whole range, then CU_DEVICE_INVALID. */
+/* The devices with advice to access the whole range, then CU_DEVICE_INVALID. */
 static void list_devices(int32_t *ret_devices, size_t room, CUdeviceptr address, size_t count)
 {
     size_t n = 0;
@@ -120,7 +120,7 @@ DRIVER_EXPORT CUresult cuDeviceGetGraphMemAttribute(CUdevice device, int attribu
     return CUDA_SUCCESS;
 }
 
-/* Only the most there ever was can be set, and only to zero. */
+/* Only high-water marks can be set, and only to zero. */
 DRIVER_EXPORT CUresult cuDeviceSetGraphMemAttribute(CUdevice device, int attribute, void *value)
 {
     CUresult code = check_graph_attribute(__func__, device, attribute, value);
@@ -138,7 +138,7 @@ DRIVER_EXPORT CUresult cuDeviceSetGraphMemAttribute(CUdevice device, int attribu
 
 /* --- batches --- */
 
-/* Batches go into streams that are not the legacy default stream. */
+/* Batches may go into any stream but the legacy default stream. */
 static CUresult find_stream(CUstream handle, struct stream **ret_stream)
 {
     if (!handle || handle == CU_STREAM_LEGACY)
@@ -146,7 +146,7 @@ static CUresult find_stream(CUstream handle, struct stream **ret_stream)
     return stream_find(handle, ret_stream);
 }
 
-/* firsts[k]: the first of n that the k-th of n_groups is about. */
+/* firsts[k]: the index of the first of the n ranges that entry k applies to. */
 static bool is_grouping(const size_t firsts[], size_t n_groups, size_t n)
 {
     if (!firsts || !n_groups || n_groups > n || firsts[0] != 0)
@@ -196,7 +196,7 @@ DRIVER_EXPORT CUresult cuMemPrefetchBatchAsync(CUdeviceptr *addresses, size_t *s
     return code;
 }
 
-/* The bytes are left as they are, which is one of the values that they may have. */
+/* The bytes keep their values, which is one of the outcomes that CUDA allows. */
 DRIVER_EXPORT CUresult cuMemDiscardBatchAsync(CUdeviceptr *addresses, size_t *sizes, size_t n,
                                               unsigned long long flags, CUstream handle)
 {

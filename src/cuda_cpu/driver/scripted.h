@@ -1,13 +1,13 @@
 /*
- * Lengths of operations by script, for tests:
- * BATON_CUDA_CPU_TIMES="block:1000,in:300000,out:200000" makes a launch take 1 us for each of its
- * blocks, a copy in 300 us and a copy out 200 us, in nanoseconds of CLOCK_MONOTONIC from the
- * operation's begin. What an operation does takes no longer than without the script, and its engine
- * is held for the rest. So lengths do not depend on
- * the machine, and under a clock that a test moves they are exact. No thread of the driver waits
- * awake then: each look at such a clock may move it.
+ * Lengths of operations by script, for tests.
+ * BATON_CUDA_CPU_TIMES="block:1000,in:300000,out:200000" makes a launch take 1 us per block, a copy
+ * in 300 us and a copy out 200 us. The numbers are nanoseconds of CLOCK_MONOTONIC from the begin of
+ * the operation. The operation itself runs as without the script; its engine is held for the rest
+ * of the time. So lengths do not depend on the machine, and under a test's own clock they are
+ * exact. No thread of the driver spins while a script is set, because each reading may move such a
+ * clock.
  *
- * Kernels still compute, but their device is not a core any more: it has the PCI address of a GPU.
+ * Kernels still compute, but the device does not count as a core: it has the PCI address of a GPU.
  */
 #ifndef CUDA_CPU_DRIVER_SCRIPTED_H
 #define CUDA_CPU_DRIVER_SCRIPTED_H
@@ -30,10 +30,10 @@ struct driver_script {
 /* Is there a script? */
 bool scripted_any(void);
 
-/* Sleeps until n operations, or blocks, of that kind that began at begin_at are over. */
+/* Sleeps until the scripted end of n operations, or blocks, of this kind that began at begin_at. */
 void scripted_spend(enum scripted_kind kind, uint64_t n, baton_nsec begin_at);
 
-/* For tests: the lengths of this script. 0, or -EINVAL: malformed. */
+/* For tests: parses a script into lengths. 0, or -EINVAL: malformed. */
 int scripted_read(const char *script, baton_nsec ret_lengths[SCRIPTED_KINDS]);
 
 #endif

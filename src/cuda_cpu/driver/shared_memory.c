@@ -95,7 +95,7 @@ int share_open(const struct share_handle *handle, enum share_kind kind)
     if (file < 0)
         return -ESRCH;
     if (fstat(file, &about) < 0 || (uint64_t)about.st_ino != handle->inode || !S_ISREG(about.st_mode) ||
-        (uint64_t)about.st_size < handle->pages) { /* the number is another file's by now */
+        (uint64_t)about.st_size < handle->pages) { /* the descriptor's number now refers to another file */
         (void)close(file);
         return -ESRCH;
     }

@@ -70,7 +70,7 @@ static CUresult read_fatbin(const void *image, struct source *ret_source)
                                      : CUDA_ERROR_INVALID_IMAGE;
 }
 
-/* The PTX of each file of a program that was compiled in parts (nvcc -rdc=true): linked here. */
+/* Links the PTX of the files of a program that was compiled in parts (nvcc -rdc=true). */
 static CUresult read_parts(const void *const *parts, struct source *ret_source)
 {
     CUresult code = CUDA_SUCCESS;

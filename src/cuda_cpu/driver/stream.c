@@ -35,7 +35,7 @@ struct stream *stream_new(CUcontext context, CUstream handle, unsigned flags, in
     return stream;
 }
 
-/* With captures.lock held: it is in no list and no capture any more. */
+/* With captures.lock held: removes the stream from its list and its capture. */
 static void take_out(struct stream *stream)
 {
     list_remove(&stream->link);
@@ -59,7 +59,7 @@ void stream_free(struct stream *stream)
 }
 
 /*
- * Takes one stream out that is of the context, or of the thread (where it is not 0). NULL: none is
+ * Removes one stream of the context, or of the thread (if not 0), from its list. NULL: none is
  * left.
  */
 static struct stream *take_any(const struct CUctx_st *context, pid_t thread)
@@ -127,7 +127,8 @@ static struct stream *thread_stream(CUcontext context)
     if (!found)
         found = stream_new(context, CU_STREAM_PER_THREAD, 0, 0);
     pthread_once(&driver.streams.once, make_key);
-    (void)pthread_setspecific(driver.streams.key, &driver.streams); /* not NULL: the thread's end is told */
+    /* not NULL, so that the key's destructor runs when the thread ends */
+    (void)pthread_setspecific(driver.streams.key, &driver.streams);
     driver_thread.latest.id = found ? context->life : 0;
     driver_thread.latest.stream = found;
     return found;

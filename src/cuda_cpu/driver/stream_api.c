@@ -1,4 +1,4 @@
-/* The calls that make, ask and await streams. */
+/* The calls that create, query and wait for streams. */
 #include <stdlib.h>
 
 #include "cuda_cpu/driver/capture.h"
@@ -44,8 +44,8 @@ DRIVER_EXPORT CUresult cuStreamDestroy_v2(CUstream handle)
 }
 
 /*
- * A call that looks at the stream: refused while it captures, or while its order depends on a
- * capture.
+ * For a call that looks at the stream: refused while the stream captures, or while its order
+ * depends on a capture.
  */
 static CUresult find_to_look(const char *name, CUstream handle, struct stream **ret_stream)
 {
@@ -192,7 +192,7 @@ DRIVER_EXPORT CUresult cuStreamGetCtx(CUstream handle, CUcontext *ret_context)
     return code;
 }
 
-/* There are no green contexts: a stream is of an ordinary one. */
+/* *ret_green: the stream's green context; NULL if it has none. */
 DRIVER_EXPORT CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext *ret_context, void **ret_green)
 {
     struct stream *stream = NULL;

@@ -42,7 +42,7 @@ void texture_end_all(CUcontext context)
         free(object);
 }
 
-/* Memory that the program laid out itself. */
+/* Describes memory that the program laid out itself. */
 static CUresult describe_memory(const CUDA_RESOURCE_DESC *resource, struct texture_image *image)
 {
     bool flat = resource->resType == CU_RESOURCE_TYPE_LINEAR;
@@ -107,7 +107,7 @@ static CUresult describe_reading(const CUDA_TEXTURE_DESC *about, struct texture 
     texture->level_bias = about->mipmapLevelBias;
     texture->level_low = about->minMipmapLevelClamp;
     texture->level_high = about->maxMipmapLevelClamp;
-    /* Integers that are read as they are cannot be filtered. */
+    /* Integers that are not converted cannot be filtered. */
     return texture->is_linear && !is_float && !texture->reads_as_float ? CUDA_ERROR_INVALID_VALUE
                                                                        : CUDA_SUCCESS;
 }
@@ -154,7 +154,7 @@ static CUresult find(const char *name, uint64_t handle, enum handle_kind kind)
     return handle_is((const void *)(uintptr_t)handle, kind) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Kernels that were launched before may still read through it. */
+/* Waits first: kernels launched earlier may still read through the object. */
 static CUresult destroy(const char *name, uint64_t handle, enum handle_kind kind)
 {
     CUresult code = find(name, handle, kind);

@@ -1,6 +1,6 @@
 /*
- * Names that libcuda.so.1 exports and this library does not implement: each answers
- * CUDA_ERROR_NOT_SUPPORTED and says so once. A definition elsewhere takes the place of the weak one
+ * Names that libcuda.so.1 exports and this library does not implement. Each answers
+ * CUDA_ERROR_NOT_SUPPORTED and tells the user once. A definition elsewhere replaces the weak one
  * here.
  */
 #include "cuda_cpu/driver/driver_state.h"

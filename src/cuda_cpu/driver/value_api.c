@@ -1,4 +1,4 @@
-/* Streams that write words and wait for them. */
+/* Stream operations that write words in memory and wait for them. */
 #include "cuda_abi/driver_calls.h"
 #include "cuda_cpu/driver/memory.h"
 #include "cuda_cpu/driver/stream.h"
@@ -51,7 +51,7 @@ static bool is_wait(unsigned operation)
     return operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 || operation == CU_STREAM_MEM_OP_WAIT_VALUE_64;
 }
 
-/* A barrier or a flush: every operation here is complete before the next one begins. */
+/* A barrier or a flush does nothing: every operation here is complete before the next begins. */
 static bool is_nothing(unsigned operation)
 {
     return operation == CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES || operation == CU_STREAM_MEM_OP_BARRIER;
@@ -66,7 +66,7 @@ static struct action_value value_of(const CUstreamBatchMemOpParams *asked)
                                  asked->waitValue.flags};
 }
 
-/* All of it is checked before any of it is handed over. */
+/* Checks the whole batch before any of it is submitted. */
 static CUresult check_batch(const CUstreamBatchMemOpParams batch[], unsigned n)
 {
     CUresult code = CUDA_SUCCESS;

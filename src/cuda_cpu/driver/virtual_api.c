@@ -57,7 +57,7 @@ static struct mapping *find_mapping(uint64_t address)
     return NULL;
 }
 
-/* Do whole mappings fill the range without a gap? */
+/* Do whole mappings cover the range without a gap? */
 static bool is_filled(uint64_t address, uint64_t size)
 {
     uint64_t end = address + size;
@@ -129,7 +129,7 @@ DRIVER_EXPORT CUresult cuMemAddressFree(CUdeviceptr address, size_t size)
 
 /* --- memory at addresses --- */
 
-/* With the lock held. The mapping goes where the order of addresses puts it. */
+/* With the lock held: inserts the mapping in order of address. */
 static void insert_mapping(struct reservation *reservation, struct mapping *mapping)
 {
     struct list *at = reservation->mappings.next;
@@ -168,7 +168,7 @@ static CUresult map(struct reservation *reservation, struct physical *physical, 
     return CUDA_SUCCESS;
 }
 
-/* With the lock held: does any mapping meet the range? */
+/* With the lock held: does any mapping overlap the range? */
 static bool meets_mapping(const struct reservation *reservation, uint64_t address, uint64_t size)
 {
     list_for_each(at, &reservation->mappings)
@@ -220,7 +220,7 @@ static void unmap(struct mapping *mapping)
     physical_drop(physical);
 }
 
-/* A kernel that accesses it afterwards faults, as on a GPU; copies find it gone. */
+/* A later access by a kernel faults, as on a GPU. Later copies answer an error. */
 DRIVER_EXPORT CUresult cuMemUnmap(CUdeviceptr address, size_t size)
 {
     CUresult code = api_enter(__func__, API_READY);

@@ -63,7 +63,7 @@ static int find_number(const char *part, size_t length, unsigned n_devices)
     return (int)number;
 }
 
-/* One part of the list, which ends at `end`; spaces around it do not count. */
+/* One part of the list, up to `end`; surrounding spaces do not count. */
 static int find_device(const char *part, const char *end, unsigned n_devices)
 {
     while (part < end && isspace((unsigned char)*part))

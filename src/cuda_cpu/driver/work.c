@@ -167,7 +167,7 @@ int work_after(struct work *work, struct work *other)
     return result;
 }
 
-/* Under the lock: the waits that the order of streams asks for. */
+/* Under the lock: adds the waits that the order of streams demands. */
 static int add_stream_order(struct work *work, struct work_stream *stream)
 {
     int result = add_edge(stream->last, work);
@@ -189,7 +189,7 @@ static int add_stream_order(struct work *work, struct work_stream *stream)
     return result;
 }
 
-/* Under the lock: a wait is over. */
+/* Under the lock: one of its waits is over. */
 static void arrive(struct work *work)
 {
     if (--work->n_waits == 0)
@@ -197,8 +197,8 @@ static void arrive(struct work *work)
 }
 
 /*
- * Under the lock: puts it at the end of the stream, and counts it. Its last wait, that for the
- * submission, is left. *ret_before: a reference for the caller to drop.
+ * Under the lock: appends the operation to the stream and counts it. One wait is left, for the
+ * submission itself. *ret_before: a reference that the caller drops.
  */
 static int join_stream(struct work *work, struct work_stream *stream, struct work **ret_before)
 {
@@ -207,7 +207,7 @@ static int join_stream(struct work *work, struct work_stream *stream, struct wor
     if (result < 0)
         return result;
     atomic_fetch_add(&work->context->n_open, 1);
-    work_ref(work); /* the machine's, until work_end */
+    work_ref(work); /* the machine's reference, until work_end() */
     if (stream) {
         work_stream_ref(stream);
         work->stream = stream;
@@ -238,7 +238,7 @@ static struct work_queue *queue_of(const struct work *work)
                                        : &driver.machine.engines[work->context->device][work->engine];
 }
 
-/* Under the lock: can the calling thread do it now, and overtake nothing? */
+/* Under the lock: can the calling thread run the operation now without overtaking another? */
 static bool may_begin(const struct work *work)
 {
     return (work->engine == WORK_COPY_IN || work->engine == WORK_COPY_OUT) && work->n_waits == 1 &&
@@ -246,7 +246,7 @@ static bool may_begin(const struct work *work)
            !atomic_load(&driver.machine.stopping);
 }
 
-/* Under the lock, which it unlocks meanwhile. */
+/* Runs the operation on the calling thread. Unlocks the lock meanwhile. */
 static void do_here(struct work *work)
 {
     CUresult status;
@@ -306,7 +306,7 @@ void work_ready(struct work *work)
     work_end(work, CUDA_ERROR_OPERATING_SYSTEM);
 }
 
-/* Under the lock: the stream no longer refers to an operation that is over. */
+/* Under the lock: removes the stream's reference to an operation that is over. */
 static void leave_stream(struct work *work)
 {
     struct work_stream *stream = work->stream;
@@ -320,8 +320,9 @@ static void leave_stream(struct work *work)
 }
 
 /*
- * The end of an operation may end others that need no engine, and those yet others. Calls nest once
- * at most: the outermost call works off the list of dependents that the inner ones extend.
+ * The end of an operation may end others that need no engine, and those may end further ones. Calls
+ * nest only once: the outermost call works through the list of dependents, which inner calls
+ * extend.
  */
 void work_end(struct work *work, CUresult status)
 {
@@ -403,7 +404,7 @@ CUresult work_wait_stream(struct work_stream *stream)
                                                : (CUresult)atomic_load(&stream->context->error);
 }
 
-/* The last operation of the first stream that has one; the caller waits and asks again. */
+/* The last operation of the first stream that has one. The caller waits for it and asks again. */
 static struct work *any_tail(struct work_context *context)
 {
     struct work *last = NULL;

@@ -1,22 +1,21 @@
 /*
- * The asynchronous machine of this process: operations, streams and the threads that carry them
- * out.
+ * The asynchronous machine of this process: operations, streams, and the threads that run them.
  *
  * An operation (struct work) is one entry of a stream: a launch, a copy, a set, a host function, an
- * event's record. It runs when everything it waits for is done, on one engine:
+ * event's record. It runs when everything that it waits for is done, on one engine:
  *
  *     submitted --(last wait is over)--> queued at its engine --> running --> done
  *
  * Each device has three engines with one thread each: execution, copies in, copies out. An engine
- * runs one operation at a time to its end, in the order in which operations became ready, and in
- * order of arrival among all processes (arrival.h). Host functions run on one thread of the
- * process. What needs no engine (records, joins) is done at the moment it becomes ready.
+ * runs one operation at a time, to its end. It takes operations in the order in which they became
+ * ready, and in order of arrival among all processes (arrival.h). Host functions run on one thread
+ * of the process. An operation without an engine (record, join) is done as soon as it is ready.
  *
- * A copy that the calling thread waits for, with nothing before it, is done by that thread in its
- * engine's turn (work_do()), as drivers do with pageable memory: no other thread wakes for it.
+ * If a call waits for its copy and nothing precedes the copy, the calling thread copies in its
+ * engine's turn (work_do()). Drivers do the same with pageable memory, and no other thread wakes.
  *
  * Streams are in order: an operation waits for the one before it in its stream. The legacy default
- * stream of a context waits for every blocking stream of the context, and they wait for it.
+ * stream of a context waits for every blocking stream of the context, and these wait for it.
  *
  * A fault of an operation breaks its context: the context's later operations end with the same
  * error and do not run. Operations of other contexts are not affected.
@@ -42,7 +41,7 @@ enum work_engine {
     WORK_COPY_OUT,
     WORK_ENGINES, /* of a device */
     WORK_HOST = WORK_ENGINES,
-    WORK_POLL, /* a condition in memory that is looked at again and again */
+    WORK_POLL, /* a condition in memory that a thread polls */
     WORK_NONE,
 };
 
@@ -52,9 +51,9 @@ struct work_context {
     _Atomic int error;   /* a CUresult; sticky once it is not CUDA_SUCCESS */
     struct list streams; /* work_stream::link: every stream, the default ones included */
     struct work_stream *legacy;
-    struct work *gate;  /* a reference: work_gate_context(); NULL: none */
+    struct work *gate;  /* a reference: see work_gate_context(); NULL: none */
     atomic_uint n_open; /* operations that are not done */
-    atomic_bool ending; /* what waits for other processes waits no longer */
+    atomic_bool ending; /* operations that wait for other processes give up */
 };
 
 struct work_stream {
@@ -75,13 +74,13 @@ struct work;
 struct work_kind {
     const char *name; /* for errors: "launch" */
     /*
-     * Does it, on the engine's thread, with no lock held. Any other answer than CUDA_SUCCESS breaks
-     * the context.
+     * Runs the operation on the engine's thread, with no lock held. Any answer but CUDA_SUCCESS
+     * breaks the context.
      */
     CUresult (*run)(struct work *work);
     /* WORK_POLL only: is the condition met? */
     bool (*met)(struct work *work);
-    /* Gives back what `data` owns; called once, after run or instead of it. May be NULL. */
+    /* Releases what `data` owns. Called once, after run or instead of it. May be NULL. */
     void (*drop)(struct work *work);
 };
 
@@ -90,10 +89,10 @@ struct work {
     const struct work_kind *kind;
     enum work_engine engine;
     struct work_context *context;
-    struct work_stream *stream; /* a reference; NULL: of no stream (a node of a launched graph) */
-    void *data;                 /* the kind's */
+    struct work_stream *stream; /* a reference; NULL: in no stream (a node of a launched graph) */
+    void *data;                 /* belongs to the kind */
 
-    unsigned n_waits; /* not done yet, + 1 while it is being submitted */
+    unsigned n_waits; /* waits that are not over, + 1 during submission */
     struct work_edge *dependents;
     struct list link; /* in the engine's queue */
     bool awaited;     /* a thread sleeps for its end */
@@ -103,14 +102,11 @@ struct work {
 };
 
 /*
- * Starts nothing; threads are started when first needed. machine_devices: which device of the
- * machine each of the n_devices is. 0 or -errno.
+ * Starts nothing; threads are started when first needed. machine_devices: the machine's number of
+ * each of the n_devices. 0 or -errno.
  */
 int work_open(const unsigned machine_devices[], unsigned n_devices);
-/*
- * Ends all threads; the operation that each is at is ended early, what is queued is dropped. At
- * exit.
- */
+/* At exit: ends all threads. Running operations end early, queued ones are dropped. */
 void work_close(void);
 
 void work_context_init(struct work_context *context, int device);
@@ -119,10 +115,7 @@ void work_context_init(struct work_context *context, int device);
 struct work_stream *work_stream_new(struct work_context *context, unsigned flags, int priority, bool legacy);
 void work_stream_ref(struct work_stream *stream);
 void work_stream_unref(struct work_stream *stream);
-/*
- * The program destroys it: it no longer takes part in the legacy stream's order once its work is
- * done.
- */
+/* The program destroys the stream. Once its work is done, the legacy stream's order ignores it. */
 void work_stream_retire(struct work_stream *stream);
 
 /* A new operation with one reference and `data`, which the caller fills. NULL: no memory. */
@@ -132,52 +125,55 @@ struct work *work_ref(struct work *work);
 void work_unref(struct work *work);
 
 /*
- * Before submission: the operation waits for another one, too. 0 or -ENOMEM. NULL and done ones are
- * no waits.
+ * Before submission: makes the operation wait for another one too. 0 or -ENOMEM. NULL and finished
+ * operations add no wait.
  */
 int work_after(struct work *work, struct work *other);
 
-/* Before submission: it waits for everything that was submitted to the context. 0 or -ENOMEM. */
+/*
+ * Before submission: makes the operation wait for everything submitted to the context. 0 or
+ * -ENOMEM.
+ */
 int work_after_context(struct work *work, struct work_context *context);
 /*
- * What is submitted to streams of the context from now on waits for this operation, which waits for
- * the one that was given before it. 0 or -ENOMEM. The gate is submitted by the caller, afterwards.
+ * Work submitted to streams of the context from now on waits for `gate`, which waits for the
+ * previous gate. 0 or -ENOMEM. The caller submits the gate afterwards.
  */
 int work_gate_context(struct work_context *context, struct work *gate);
 
 /*
- * Puts it at the end of the stream, behind what the stream's order asks for; stream NULL: of no
- * stream. 0, or -ENOMEM: then nothing was submitted, and the caller drops its reference as always.
+ * Appends the operation to the stream, behind everything that the order of streams demands. stream
+ * NULL: no stream. 0, or -ENOMEM: nothing was submitted. The caller drops its reference in both
+ * cases.
  */
 int work_submit(struct work *work, struct work_stream *stream);
 
 /*
- * The same, and waits for its end. The calling thread does a copy itself if it can begin at once.
- * 0 and its status as of work_wait(), or -ENOMEM.
+ * Submits and waits for the end. The calling thread makes a copy itself if it can begin at once. 0
+ * with the status of work_wait(), or -ENOMEM.
  */
 int work_do(struct work *work, struct work_stream *stream, CUresult *ret_status);
 
 /* The last operation of the stream that is not done, as a reference; NULL: none. */
 struct work *work_stream_tail(struct work_stream *stream);
 
-/* Waits for its end. CUDA_ERROR_DEINITIALIZED: the process ends, and it never will be done. */
+/* Waits for the end. CUDA_ERROR_DEINITIALIZED: the process ends, and the operation will not. */
 CUresult work_wait(struct work *work);
 bool work_is_done(const struct work *work);
 /*
- * Everything that was submitted before the call: to the stream, to the context. The context's
- * error, else success.
+ * Waits for everything submitted before the call, to the stream or to the context. Answers the
+ * context's error, else success.
  */
 CUresult work_wait_stream(struct work_stream *stream);
 CUresult work_wait_context(struct work_context *context);
-/*
- * The context ends, and its streams are done: waits also for operations of no stream.
- */
+/* When a context ends and its streams are done: waits also for operations in no stream. */
 void work_wait_last(struct work_context *context);
 /* CUDA_SUCCESS: done; CUDA_ERROR_NOT_READY. */
 CUresult work_query_stream(struct work_stream *stream);
 
 /*
- * From an engine's thread: what makes the operation that it runs end soon, when the process ends.
+ * From an engine's thread: sets the function that ends the running operation early when the process
+ * ends.
  */
 void work_on_stop(void (*stop)(void *data), void *data);
 

@@ -12,14 +12,14 @@ struct work_edge {
     struct work *dependent; /* a reference */
 };
 
-/* One thread and the operations that are ready for it. */
+/* One thread, and the operations that are ready for it. */
 struct work_queue {
     int device; /* of the machine (visible.h); -1: the host's */
     enum work_engine engine;
     struct list ready;
     atomic_uint n_ready;
     bool started, asleep;
-    atomic_int core; /* 1 + the only one that the thread may use; 0: any */
+    atomic_int core; /* 1 + the only core that the thread may use; 0: any */
     pthread_t thread;
     pthread_cond_t wake;
     void (*stop)(void *data); /* work_on_stop() */
@@ -30,35 +30,37 @@ struct work_queue {
 struct work_machine {
     pthread_mutex_t lock;
     pthread_cond_t ended; /* an operation that a thread sleeps for is done, or the machine stops */
-    unsigned n_callers;   /* threads that do an operation in work_do() */
+    unsigned n_callers;   /* threads that run an operation in work_do() */
     unsigned n_devices;
     atomic_bool stopping;
-    atomic_bool closed;            /* the engines' threads have ended: what is not done never will be */
-    struct work_edge *ended_edges; /* whose dependents have not been told yet */
-    bool telling;                  /* a call of work_end tells them */
+    atomic_bool closed;            /* the engines' threads have ended: no further operation will be done */
+    struct work_edge *ended_edges; /* edges whose dependents have not been told yet */
+    bool telling;                  /* a call of work_end() is telling dependents */
     struct arrival_file *arrival;
     atomic_bool slow[ARRIVAL_DEVICES]; /* the last wait for the device was longer than work_spin() */
     struct work_queue engines[ARRIVAL_DEVICES][WORK_ENGINES], host, poll;
 };
 
-/* Runs it in its turn among all processes. With no lock held. */
+/* Runs the operation in its turn among all processes. With no lock held. */
 CUresult work_run(const struct work_queue *queue, struct work *work);
 
-/* Under the lock: every wait is over. */
+/* Under the lock: call when every wait of the operation is over. */
 void work_ready(struct work *work);
-/* Under the lock: the end; dependents become ready. Drops the machine's reference. */
+/*
+ * Under the lock: ends the operation; dependents may become ready. Drops the machine's reference.
+ */
 void work_end(struct work *work, CUresult status);
 
 /*
- * work_thread.c. Under the lock: starts or wakes the thread of a queue that has got an operation.
+ * work_thread.c. Under the lock: starts or wakes the thread of a queue that got an operation.
  * False: no thread can be started.
  */
 bool work_wake(struct work_queue *queue);
 /*
- * Looks for some microseconds whether the operation is done, before a thread sleeps for it. It only
- * looks once on the core that the device computes on, because the device needs that core. The same
- * holds if the last wait for the device was longer: the core that looks may share its units with
- * the device's, and would slow the device down for nothing.
+ * Spins for some microseconds until the operation is done, before the thread sleeps. Looks only once
+ * on the core that the device computes on, because the device needs that core. The same holds if
+ * the last wait for the device was longer: the core that spins may share its units with the
+ * device's, and would slow the device down for nothing.
  */
 bool work_spin(const struct work *work);
 /* A wait for the operation, which is done, began then: decides whether the next wait spins. */

@@ -8,7 +8,7 @@
 #include "cuda_cpu/driver/scripted.h"
 #include "cuda_cpu/driver/work_private.h"
 
-#define SPIN_NS (50 * NSEC_PER_US) /* a sleeping thread costs as much to wake as this */
+#define SPIN_NS (50 * NSEC_PER_US) /* about what it costs to wake a sleeping thread */
 #define POLL_NS (20 * NSEC_PER_US)
 
 bool work_in_callback(void)
@@ -22,7 +22,7 @@ void work_on_stop(void (*stop)(void *data), void *data)
     if (driver_thread.own_queue) {
         driver_thread.own_queue->stop = stop;
         driver_thread.own_queue->stop_data = data;
-        if (stop && atomic_load(&driver.machine.stopping)) /* work_close() may have looked already */
+        if (stop && atomic_load(&driver.machine.stopping)) /* work_close() may have looked for it already */
             stop(data);
     }
     pthread_mutex_unlock(&driver.machine.lock);
@@ -71,8 +71,8 @@ void work_waited(const struct work *work, baton_nsec begin_at)
 }
 
 /*
- * Does the calling thread keep its core from threads without a real-time policy? Other processes'
- * threads of the same device share the core.
+ * Does the calling thread keep ordinary threads off its core? Threads of other processes that drive
+ * the same device share that core.
  */
 static bool is_realtime(void)
 {
@@ -82,8 +82,8 @@ static bool is_realtime(void)
 }
 
 /*
- * Waits for an operation, awake for a moment, then asleep; a real-time thread asleep at once. Under
- * the lock, which it unlocks meanwhile.
+ * Waits for an operation: spins for a moment, then sleeps; a real-time thread sleeps at once.
+ * Unlocks the lock meanwhile.
  */
 static struct work *next(struct work_queue *queue)
 {
@@ -167,7 +167,7 @@ static void *run_host(void *argument)
     return NULL;
 }
 
-/* Looks at every condition in turn. */
+/* Checks every condition in turn. */
 static void *run_poll(void *argument)
 {
     struct work_queue *queue = argument;
@@ -217,7 +217,7 @@ static void start(struct work_queue *queue)
     sigset_t all, old;
 
     sigfillset(&all);
-    sigdelset(&all, SIGSEGV); /* faults of kernels */
+    sigdelset(&all, SIGSEGV); /* faults of kernels must be delivered */
     sigdelset(&all, SIGBUS);
     sigdelset(&all, SIGFPE);
     sigdelset(&all, SIGILL);
@@ -229,7 +229,7 @@ static void start(struct work_queue *queue)
                                     queue) == 0;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (queue->started && queue == &driver.machine.host)
-        (void)pthread_detach(queue->thread); /* it is not waited for */
+        (void)pthread_detach(queue->thread); /* no thread joins it */
     if (queue->started && queue->engine == WORK_EXECUTION)
         pin(queue);
 }
@@ -283,8 +283,8 @@ static void stop(struct work_queue *queue)
 }
 
 /*
- * Threads in work_do() give up their place in an engine's queue, or finish a copy. The calling
- * thread may be one: a signal handler that exits.
+ * Waits until threads in work_do() have given up their place in an engine's queue or finished a
+ * copy. The calling thread may be one of them: a signal handler that exits.
  */
 static void await_callers(void)
 {
@@ -306,7 +306,9 @@ void work_close(void)
     atomic_store(&driver.machine.closed, true);
     pthread_cond_broadcast(&driver.machine.ended);
     pthread_mutex_unlock(&driver.machine.lock);
-    /* The host's thread may be in the program's code, which may wait for ever: it is left alone. */
+    /*
+     * The host's thread may be in the program's code, which may wait for ever. So it is not joined.
+     */
     arrival_close(driver.machine.arrival);
     driver.machine.arrival = NULL;
 }

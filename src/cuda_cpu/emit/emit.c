@@ -1,4 +1,4 @@
-/* The frame: declarations, bodies, entries, tables. */
+/* The frame of a unit: declarations, bodies, entries, tables. */
 #include "cuda_cpu/emit/emit.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ static void note(const struct ptx_operand *operand, enum ptx_type type, bool is_
         for (unsigned i = 0; i < operand->n_parts; i++)
             note(&operand->parts[i], operand->kind == PTX_OP_VECTOR ? type : PTX_B32, is_arithmetic);
     } else if (operand->kind == PTX_OP_REGISTER) {
-        /* A wider register than the type keeps bits. */
+        /* A register wider than the type keeps its bits. */
         is_real = is_real && ptx_type_size(type) == ptx_type_size(operand->type) && !operand->component;
         operand->reg->used[operand->index] |=
             (uint8_t)((is_real ? EMIT_REAL : EMIT_OTHER) | (is_real && !is_arithmetic ? EMIT_RAW_REAL : 0));
@@ -174,7 +174,10 @@ static void emit_body(struct emitter *e, size_t index)
     fputs(e->stages ? "return 0;\n}\n\n" : "}\n\n", e->out);
 }
 
-/* For rows without checks: what one thread has for the probes, and the body. */
+/*
+ * For rows without checks: the function that computes one thread's values for the probes, and the
+ * body.
+ */
 static void emit_row_functions(struct emitter *e, const struct rows *rows, size_t index)
 {
     static const char formals[] = "struct device_thread *t, unsigned char *P, const uint32_t tid_x, "
@@ -211,7 +214,9 @@ static bool takes_parameter(const struct ptx_routine *routine)
     return false;
 }
 
-/* A copy of the parameters that nothing else points to: the compiler may keep them in registers. */
+/*
+ * Copies the parameters. No pointer refers to the copy, so the compiler may keep it in registers.
+ */
 static void emit_parameters(const struct ptx_routine *routine, FILE *out)
 {
     if (routine->parameter_bytes && routine->parameter_bytes <= MOST_COPIED && !takes_parameter(routine))
@@ -221,7 +226,7 @@ static void emit_parameters(const struct ptx_routine *routine, FILE *out)
                 routine->parameter_bytes, routine->parameter_bytes);
 }
 
-/* A row whose first and last thread promise that no access strays runs without checks. */
+/* A row runs without checks if its first and last thread show that no access strays. */
 static void emit_fast_row(const struct rows *rows, size_t index, FILE *out)
 {
     fprintf(out,
@@ -236,7 +241,7 @@ static void emit_fast_row(const struct rows *rows, size_t index, FILE *out)
         index);
 }
 
-/* The loop over the threads of a block, up to what is done for each thread. */
+/* The loop over the threads of a block, up to the work of one thread. */
 static void emit_loop(const struct unit_routine *routine, size_t index, const struct rows *rows,
                       const char *each, FILE *out)
 {
@@ -255,8 +260,8 @@ static void emit_loop(const struct unit_routine *routine, size_t index, const st
 }
 
 /*
- * The ways to run an entry: one thread, or all threads of a block where none waits or all wait
- * together.
+ * How an entry runs: one thread at a time, or all threads of a block. The latter if no thread
+ * waits, or if all wait together.
  */
 static void emit_entry(const struct unit *unit, size_t index, bool is_staged, const struct rows *rows,
                        FILE *out)
@@ -312,7 +317,7 @@ static void emit_tables(const struct unit *unit, const bool *is_staged, FILE *ou
             n, unit->n_functions);
 }
 
-/* One routine, and for an entry how it is run. */
+/* One routine; for an entry also the code that runs it. */
 static int emit_routine(const struct unit *unit, size_t index, bool *ret_staged, FILE *out)
 {
     struct emitter e = {

@@ -1,7 +1,7 @@
 /*
- * Checks of addresses, taken together. Within a straight run of statements, accesses through the
- * same register with constant offsets are checked once, before the first of them: all of them will
- * run. Only when that check fails is each of them checked alone.
+ * Checks of several addresses at once. Within a straight run of statements all statements run. So
+ * accesses through one register with constant offsets are checked once, before the first of them.
+ * Only if that check fails is each access checked alone.
  */
 #include "cuda_cpu/emit/emit.h"
 
@@ -60,7 +60,7 @@ static void join(struct check_plan *plan, size_t i, const struct ptx_statement *
     }
 }
 
-/* The statement writes a register: addresses from it are others from here on. */
+/* The statement writes a register: addresses derived from it change from here on. */
 static void forget(struct check_plan *plan, const struct ptx_operand *written)
 {
     for (unsigned i = 0; i < written->n_parts; i++)

@@ -39,7 +39,7 @@ static void emit_stack(struct emitter *e)
         fprintf(e->out, ", %u)", alignment > 16 && alignment <= 1024 ? (unsigned)alignment * 8 : 128);
         emit_end(e);
     } else if (strcmp(s->match.row->opcode, "stacksave") ==
-               0) { /* memory is given back when the routine ends */
+               0) { /* the memory is freed when the routine ends */
         emit_begin(e, &s->operands[0], PTX_U64, false);
         fputs("0", e->out);
         emit_end(e);
@@ -94,7 +94,7 @@ static void emit_argument(struct emitter *e, unsigned n, const char *type)
     fprintf(e->out, "READ(%s, v%u)", type, e->statement->arguments[n].variable->id);
 }
 
-/* printf and its relatives are functions of the library. False: the function is another. */
+/* printf and related functions are functions of the library. False: another function. */
 static bool emit_provided(struct emitter *e, uint32_t which)
 {
     const struct ptx_statement *s = e->statement;

@@ -53,7 +53,7 @@ static void emit_store(struct emitter *e)
     fputs("}\n", e->out);
 }
 
-/* cp.async: now. Bytes that the source does not have become zero. */
+/* cp.async copies at once. Bytes beyond the source become zero. */
 static void emit_copy(struct emitter *e)
 {
     const struct ptx_statement *s = e->statement;
@@ -89,7 +89,7 @@ void emit_memory(struct emitter *e)
     e->is_checked = false;
 }
 
-/* The operation among the modifiers. */
+/* The operation, found among the modifiers. */
 static const char *operation(const struct emitter *e)
 {
     static const char *const names[] = {"and", "or", "xor", "exch", "add", "inc", "dec", "min", "max", "cas"};
@@ -126,7 +126,7 @@ void emit_atomic(struct emitter *e)
         fputs(";\n", e->out);
 }
 
-/* cvta and isspacep. Global, constant, local and parameter addresses are generic ones already. */
+/* cvta and isspacep. Global, constant, local and parameter addresses are already generic. */
 void emit_space(struct emitter *e)
 {
     const struct ptx_statement *s = e->statement;

@@ -98,7 +98,7 @@ static void emit_special(struct emitter *e, const struct ptx_operand *operand)
                strcmp(name, "%nctaid") == 0) {
         fprintf(e->out, "t->%s[%u]", name + 1, axis);
     } else if (strcmp(name, "%clusterid") == 0 ||
-               strcmp(name, "%nclusterid") == 0) { /* clusters of one block */
+               strcmp(name, "%nclusterid") == 0) { /* every cluster has one block */
         fprintf(e->out, "t->%s[%u]", name[1] == 'n' ? "nctaid" : "ctaid", axis);
     } else if (strcmp(name, "%cluster_nctaid") == 0) {
         fputs("1u", e->out);
@@ -114,7 +114,7 @@ static void emit_special(struct emitter *e, const struct ptx_operand *operand)
     }
 }
 
-/* A constant of the type; decimal numbers are doubles until here. */
+/* A constant of the type; decimal constants stay doubles up to here. */
 static void emit_constant(struct emitter *e, const struct ptx_operand *operand, enum ptx_type type)
 {
     uint64_t bits = operand->bits;
@@ -259,7 +259,7 @@ void emit_end(struct emitter *e)
 }
 
 /*
- * Does the access lie within the variable, at its alignment? Then it needs no check when it runs.
+ * Does the access lie within the variable, at its alignment? Then no check at run time is needed.
  */
 static bool is_within(const struct ptx_variable *variable, uint64_t offset, unsigned bytes)
 {
@@ -276,7 +276,10 @@ void emit_pointer(struct emitter *e, const struct ptx_operand *address, enum ptx
     if (base->kind == PTX_OP_VARIABLE) {
         bool is_shared = base->variable->space == PTX_SHARED;
 
-        /* An offset: the compiler then knows that no store through a number changes it. */
+        /*
+         * As an offset: the compiler then knows that no store through an integer address changes
+         * it.
+         */
         if (base->variable->is_formal && e->routine->routine->is_entry &&
             is_within(base->variable, address->bits, bytes)) {
             fprintf(e->out, "(P + %" PRIu64 ")", base->variable->offset + address->bits);

@@ -1,13 +1,14 @@
 /*
  * Rows without checks. In a kernel that is one straight run of statements, addresses usually grow
  * by a constant from thread to thread of a row (equal tid.y and tid.z). Then the first and the last
- * thread tell about all between them: whether each address stays in the space, and whether each
+ * thread of a row decide for all threads: whether each address stays in the space, and whether each
  * condition is the same. Such a row runs a body without checks and without the branch to the end,
  * which the compiler can turn into vector instructions. Every other row runs the ordinary body.
  *
  * A value is uniform (the same in the whole row) or steps by a constant from thread to thread. The
- * arithmetic is modulo 2^32 or 2^64. A step is exact only if nothing wraps on the way, so a value
- * may be widened from 32 to 64 bits once; the difference of the two ends shows whether it wrapped.
+ * arithmetic is modulo 2^32 or 2^64, and a step is exact only if nothing wraps between the ends. So
+ * a value may be widened from 32 to 64 bits once; the difference of the two ends shows whether it
+ * wrapped.
  */
 #include "cuda_cpu/emit/emit.h"
 
@@ -31,7 +32,7 @@ static const struct value uniform_value = {VALUE_UNIFORM, 0, false};
 
 enum probe_kind { PROBE_ADDRESS, PROBE_SAME, PROBE_NOT_TAKEN, PROBE_NUMBER };
 
-/* What is asked of the first and the last thread of a row. */
+/* What is computed for the first and the last thread of a row. */
 struct probe {
     enum probe_kind kind;
     const struct ptx_operand *operand;
@@ -91,7 +92,7 @@ static struct value sum_of(struct value a, struct value b, int sign)
         return unknown;
     if (a.kind == VALUE_UNIFORM && b.kind == VALUE_UNIFORM)
         return a;
-    /* Two values that were widened could wrap at different threads. */
+    /* Two widened values could wrap at different threads. */
     return a.kind == VALUE_STEPS && b.kind == VALUE_STEPS && sum.is_widened ? unknown : sum;
 }
 
@@ -169,7 +170,7 @@ static bool add_probe(struct rows *r, struct probe probe)
     return true;
 }
 
-/* A value that steps against one that does not: the same in the row if both ends agree. */
+/* Compares a value that steps with one that does not: uniform if both ends of the row agree. */
 static bool look_at_comparison(struct rows *r, const struct ptx_statement *s, struct value *ret_value)
 {
     static const char *const steady[] = {"lt", "le", "gt", "ge", "lo", "ls", "hi", "hs"};
@@ -194,7 +195,7 @@ static bool look_at_comparison(struct rows *r, const struct ptx_statement *s, st
            add_probe(r, (struct probe){.kind = PROBE_SAME, .operand = &s->operands[0]});
 }
 
-/* False: an access that the ends of the row tell nothing about. */
+/* False: an access about which the ends of the row say nothing. */
 static bool look_at_access(struct rows *r, size_t i, const struct ptx_statement *s)
 {
     const struct ptx_operand *address = s->match.row->family == PTX_LOAD ? &s->operands[1] : &s->operands[0];
@@ -245,7 +246,7 @@ static void define(struct rows *r, const struct ptx_statement *s, struct value v
     }
 }
 
-/* False: the kernel is none of those that this file is about. */
+/* False: the kernel cannot have rows without checks. */
 static bool look_at(struct rows *r, size_t i)
 {
     const struct ptx_statement *s = &r->routine->routine->statements[i];
@@ -318,7 +319,7 @@ static void need(struct rows *r, const struct ptx_operand *o)
         need(r, &o->parts[k]);
 }
 
-/* One straight run, and nothing but the end behind its first label. */
+/* One straight run, and only the end behind its first label. */
 static bool is_straight(struct rows *r)
 {
     const struct ptx_routine *f = r->routine->routine;

@@ -1,8 +1,8 @@
 /*
  * Kernels in stages. A kernel that waits only where all threads of its block do (bar.sync 0) needs
- * no stack for each thread: a thread that arrives puts the registers that are still needed into its
- * frame and returns, and the loop over the threads calls it again when all have arrived. The frame
- * also holds the thread's local variables.
+ * no stack per thread. A thread that arrives saves the registers that are still needed in its frame
+ * and returns. The loop over the threads calls it again when all have arrived. The frame also holds
+ * the thread's local variables.
  */
 #include "cuda_cpu/emit/emit.h"
 #include "ptx/flow_graph.h"
@@ -23,7 +23,7 @@ struct stages {
     uint32_t *row; /* by statement: its set, for labels and barriers */
     uint64_t *sets;
     size_t n_rows;
-    uint64_t *now; /* the set at the place that is looked at */
+    uint64_t *now; /* the set at the statement being visited */
     bool has_changed;
 };
 
@@ -203,7 +203,7 @@ static void emit_name(FILE *out, const struct ptx_register *reg, uint32_t index,
 void emit_frame(const struct stages *s, size_t index, FILE *out)
 {
     fprintf(out, "struct frame%zu {\nuint32_t at, carry;\n", index);
-    for (unsigned bytes = 16; bytes; bytes /= 2) /* the widest first: no gaps */
+    for (unsigned bytes = 16; bytes; bytes /= 2) /* the widest first, so that there are no gaps */
         for (const struct ptx_register *reg = s->routine->registers; reg; reg = reg->next)
             for (uint32_t i = 0; i < (reg->count ? reg->count : 1) && ptx_type_size(reg->type) == bytes;
                  i++) {
@@ -222,7 +222,7 @@ void emit_frame(const struct stages *s, size_t index, FILE *out)
     fputs("};\n", out);
 }
 
-/* Registers that are needed behind barrier i: to the frame, or from it. */
+/* Copies registers that are needed behind barrier i to the frame, or from it. */
 static void emit_transfer(const struct stages *s, size_t i, bool is_saved, FILE *out)
 {
     for (size_t id = 0; id < s->n_ids; id++) {

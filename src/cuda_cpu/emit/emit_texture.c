@@ -1,4 +1,4 @@
-/* Textures and surfaces: a call structure is filled, the library does the rest. */
+/* Textures and surfaces: fills a call structure for a function of the library. */
 #include "cuda_cpu/emit/emit.h"
 
 #include <string.h>

@@ -1,4 +1,7 @@
-/* Instructions that compute: a call of the function that the table names, between conversions. */
+/*
+ * Instructions that compute: a call of the function that the table names, with conversions around
+ * it.
+ */
 #include "cuda_cpu/emit/emit.h"
 
 #include <string.h>
@@ -28,7 +31,10 @@ static enum ptx_type letter_type(const struct ptx_match *match, char letter)
     }
 }
 
-/* .ftz: of f32 in conversions and of the selector in slct, of all operands elsewhere. */
+/*
+ * Does .ftz apply to an operand of this type? In conversions: to f32. In slct: to the selector.
+ * Elsewhere: to all.
+ */
 static bool flushes(const struct emitter *e, enum ptx_type type)
 {
     if (type != PTX_F32 && (e->statement->match.row->family == PTX_CONVERT ||
@@ -55,7 +61,7 @@ static void emit_input(struct emitter *e, const struct ptx_operand *operand, enu
         fputs(")", e->out);
 }
 
-/* Only what looks at bits needs the one pattern of results that are no numbers. */
+/* Only a statement that looks at bits needs the one NaN that PTX defines. */
 static bool sees_bits(const struct ptx_statement *statement)
 {
     static const char *const blind[] = {"min", "max", "testp", "cvt"};
@@ -88,7 +94,7 @@ void emit_value(struct emitter *e)
         e->closing += (unsigned)(fprintf(e->out, "relu_%s(", ptx_type_name(type)) > 0);
     if (flushes(e, type) && !is_select)
         e->closing += (unsigned)(fprintf(e->out, "ftz_%s(", ptx_type_name(type)) > 0);
-    if (strncmp(function, "mad_r", 5) == 0) /* of floating-point numbers, mad is fma */
+    if (strncmp(function, "mad_r", 5) == 0) /* mad of floating-point numbers is fma */
         fprintf(e->out, "fma%s(", function + 3);
     else
         fprintf(e->out, "%s(", function);
@@ -108,7 +114,7 @@ void emit_value(struct emitter *e)
     emit_end(e);
 }
 
-/* The comparison of a modifier list: the first one. */
+/* The comparison: the first one among the modifiers. */
 static void comparison(const struct emitter *e, char ret_name[8])
 {
     const struct ptx_token *dot = e->statement->opcode + 1;
@@ -121,7 +127,7 @@ static const char *combination(const struct emitter *e)
     return emit_has(e, "and") ? " & " : emit_has(e, "or") ? " | " : emit_has(e, "xor") ? " ^ " : NULL;
 }
 
-/* c0 = a ? b; for pairs of halves also c1. The third operand joins. */
+/* c0 = a ? b; for pairs of halves also c1. The third operand is combined with the result. */
 static void emit_comparison(struct emitter *e, enum ptx_type type)
 {
     const struct ptx_statement *s = e->statement;
@@ -187,7 +193,7 @@ static enum ptx_type bits_of(unsigned size)
     return size == 1 ? PTX_B8 : size == 2 ? PTX_B16 : size == 4 ? PTX_B32 : PTX_B64;
 }
 
-/* {a, b, ...} = x, by way of a copy in memory: the least significant part comes first. */
+/* {a, b, ...} = x through a copy in memory; the least significant part comes first. */
 static void emit_unpack(struct emitter *e, const struct ptx_operand *d, enum ptx_type type)
 {
     unsigned size = ptx_type_size(type) / d->n_parts;

@@ -60,7 +60,7 @@ static void emit_field(struct emitter *e, const char *name, const struct ptx_ope
     emit_source(e, operand, type, true);
 }
 
-/* The operands of the collective; answers which of them is the mask (beyond the list: none). */
+/* Fills in the operands of the collective, and its mask if there is one. */
 static void emit_request(struct emitter *e, const char *opcode)
 {
     const struct ptx_statement *s = e->statement;
@@ -166,7 +166,8 @@ void emit_mbarrier(struct emitter *e)
 {
     const struct ptx_statement *s = e->statement;
 
-    if (strcmp(s->match.row->opcode, "cp") == 0) { /* what was copied has arrived: with .noinc that counts */
+    /* the copies have arrived already; with .noinc they count as an arrival */
+    if (strcmp(s->match.row->opcode, "cp") == 0) {
         fprintf(e->out, "(void)mb_arrive(");
         emit_barrier_word(e, &s->operands[0]);
         fprintf(e->out, ", %d, 0, 0);\n", emit_has(e, "noinc") ? 1 : 0);

@@ -6,10 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-/*
- * Outside of the space, or misaligned. Memory of the host that the program has registered is
- * allowed.
- */
+/* An address outside of the space, or misaligned. Registered memory of the host is allowed. */
 static void bad_access(struct device_thread *t, uint64_t address, uint64_t size, uint32_t line)
 {
     const struct launch_calls *calls = &exec_worker(t)->launch->calls;
@@ -51,7 +48,7 @@ static void pause_for(struct device_thread *t, uint32_t nanoseconds)
     struct timespec duration = {.tv_nsec = nanoseconds > 1000000 ? 1000000 : (long)nanoseconds};
 
     exec_enter_library(t);
-    if (exec_worker(t)->current) { /* others may run meanwhile */
+    if (exec_worker(t)->current) { /* other threads may run meanwhile */
         exec_leave_library(t);
         exec_yield(t);
         return;
@@ -80,7 +77,7 @@ static uint64_t global_time(struct device_thread *t)
     return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 }
 
-/* The heap of device code: each block is one of the space, so that a stray access faults. */
+/* The heap of device code: each allocation is a block of the space, so a stray access faults. */
 static uint64_t allocate(struct device_thread *t, uint64_t size)
 {
     struct worker *worker = exec_worker(t);

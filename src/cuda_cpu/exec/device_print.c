@@ -8,7 +8,8 @@
 enum { LONGEST = 4096, LONGEST_SPECIFIER = 32 };
 
 /*
- * Checks that device memory [address, address + size) is allocated: the kernel chose the address.
+ * Checks that device memory [address, address + size) is allocated, because the kernel chose the
+ * address.
  */
 static bool is_readable(struct device_thread *t, uint64_t address, uint64_t size)
 {
@@ -21,7 +22,10 @@ static bool is_readable(struct device_thread *t, uint64_t address, uint64_t size
     return calls->may_access && calls->may_access(calls->context, address, size, false);
 }
 
-/* How many bytes of text, at most `most`, begin at the address. Faults where there are none. */
+/*
+ * How many bytes of text, at most `most`, begin at the address. Faults if the first is not
+ * readable.
+ */
 static size_t text_length(struct device_thread *t, uint64_t address, size_t most)
 {
     size_t n = 0;

@@ -4,14 +4,14 @@
  *
  * Device threads that may wait run as fibres. A fibre is in one of these states:
  *
- *   NEW ----> RUNNING ----> DONE
- *              |    ^
- *              v    |
- *      BARRIER, COLLECTIVE, ACTIVE, YIELDED
+ *     NEW ----> RUNNING ----> DONE
+ *                |    ^
+ *                v    |
+ *        BARRIER, COLLECTIVE, ACTIVE, YIELDED
  *
- * It leaves BARRIER and COLLECTIVE when the last thread that it waits for arrives, ACTIVE when no
- * other lane of its warp can run, and YIELDED when its turn comes. A thread that never waits hands
- * its stack to the next one.
+ * A fibre leaves BARRIER and COLLECTIVE when the last thread that it waits for arrives. It leaves
+ * ACTIVE when no other lane of its warp can run, and YIELDED when its turn comes. A thread that
+ * never waits leaves its stack to the next thread.
  */
 #ifndef CUDA_CPU_EXEC_H
 #define CUDA_CPU_EXEC_H
@@ -34,10 +34,10 @@ enum fibre_state {
 };
 
 struct fibre {
-    void *stack_pointer; /* while it does not run */
+    void *stack_pointer; /* valid while the fibre does not run */
     struct fibre *next;  /* in the ready queue, or at its barrier */
     struct exec_block *block;
-    int32_t stack; /* index in the worker's; -1: none */
+    int32_t stack; /* index of the worker's stack; -1: none */
     enum fibre_state state;
     uint32_t result; /* of a barrier */
     struct device_thread t;
@@ -48,10 +48,10 @@ enum { EXEC_BARRIERS = 16, EXEC_MOST_WARPS = LAUNCH_MOST_THREADS / LAUNCH_WARP }
 
 struct exec_barrier {
     uint32_t arrived, expected;      /* expected 0: all threads of the block */
-    uint32_t warps;                  /* that have arrived with a thread */
-    uint32_t lanes[EXEC_MOST_WARPS]; /* which, in each of them */
+    uint32_t warps;                  /* warps of which a thread has arrived */
+    uint32_t lanes[EXEC_MOST_WARPS]; /* lanes that have arrived, by warp */
     uint32_t trues;                  /* predicates */
-    struct fibre *waiting;           /* list */
+    struct fibre *waiting;           /* list of waiting fibres */
 };
 
 /* Lanes that have arrived at a warp operation with the same mask. */
@@ -89,17 +89,17 @@ struct worker {
     bool is_running;
     atomic_bool is_aborted;
     atomic_uint sent, received; /* signals of worker_abort() */
-    /* Stacks, all of one size; made anew when a launch needs larger ones. */
+    /* Stacks, all of one size; replaced when a launch needs larger ones. */
     struct exec_stack *stacks;
     size_t n_stacks;
-    uint64_t *chunks; /* blocks of the space that hold them */
+    uint64_t *chunks; /* blocks of the space that hold the stacks */
     size_t n_chunks;
     uint64_t stack_bytes;
     int32_t free_stack;
     /* Memory of a launch, kept for the next. */
     uint64_t shared, shared_room; /* shared memory of all resident blocks */
     uint64_t parameters, parameters_room;
-    uint64_t frames, frames_room; /* of threads that wait all together */
+    uint64_t frames, frames_room; /* frames of threads that wait all together */
     uint64_t workspace;
     struct fibre *fibres;
     size_t fibres_room;
@@ -111,10 +111,10 @@ struct worker {
     const struct device_entry *entry;
     struct fibre *current;
     struct exec_queue ready;
-    uint32_t n_threads, next_new; /* of this batch */
+    uint32_t n_threads, next_new; /* threads of this batch */
     uint32_t n_done;
     void *host;                       /* stack pointer of the launching thread */
-    volatile sig_atomic_t in_library; /* a fault now is no fault of the kernel */
+    volatile sig_atomic_t in_library; /* a fault at this moment is not the kernel's */
     enum cpu_status status;
     struct launch_fault fault;
     uint64_t heap_used;
@@ -124,8 +124,8 @@ struct worker {
 extern const struct device_calls exec_calls;
 
 /*
- * Generated code runs on stacks that sanitizers know nothing of. gcc and clang have different words
- * for what is switched on.
+ * Generated code runs on stacks that sanitizers do not know. gcc and clang report an active
+ * sanitizer in different ways.
  */
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
@@ -153,8 +153,8 @@ extern const struct device_calls exec_calls;
 #define EXEC_PLAIN
 #endif
 /*
- * Before a call that does not return ASan unmarks the frames of the thread's own stack, and warns
- * if they are on another one. exec_take_stack() unmarks abandoned frames of kernels, so ASan is not
+ * Before a call that does not return, ASan unmarks the frames of the thread's own stack, and warns
+ * if they are on another one. exec_take_stack() unmarks abandoned frames of kernels. So ASan is not
  * told which functions leave the kernel.
  */
 #if defined(EXEC_ADDRESS_SANITIZER)
@@ -177,7 +177,7 @@ void exec_exit(struct device_thread *t) EXEC_DOES_NOT_RETURN;
 
 /* warp.c */
 void exec_collective(struct device_thread *t, struct device_collective *c);
-/* After a lane has ended or begun to wait: operations that are now complete. */
+/* After a lane has ended or begun to wait: completes the operations that waited for it. */
 void exec_settle_warp(struct worker *worker, struct exec_block *block, uint32_t warp);
 void exec_settle_active(struct worker *worker, struct exec_block *block, uint32_t warp);
 
@@ -188,15 +188,15 @@ int exec_size_stacks(struct worker *worker, uint64_t bytes);
 void exec_free_stacks(struct worker *worker);
 
 /* fault.c */
-void exec_guard(struct worker *worker);   /* the launch's faults are the launch's from here... */
-void exec_unguard(struct worker *worker); /* ...to here */
+void exec_guard(struct worker *worker);   /* from here on the launch gets the faults of its thread ... */
+void exec_unguard(struct worker *worker); /* ... up to here */
 /* Ends the launch with this status from within a kernel. */
 void exec_fail(struct device_thread *t, enum cpu_status status, uint64_t address, uint32_t line,
                const char *format, ...) EXEC_DOES_NOT_RETURN __attribute__((format(printf, 5, 6)));
 void exec_enter_library(struct device_thread *t);
 void exec_leave_library(struct device_thread *t);
 
-/* device_print.c, texture.c, heap.c */
+/* device_print.c, texture.c, surface.c */
 uint32_t exec_print(struct device_thread *t, uint64_t format, uint64_t arguments);
 void exec_assertion(struct device_thread *t, uint64_t message, uint64_t file, uint32_t line,
                     uint64_t function) EXEC_DOES_NOT_RETURN;

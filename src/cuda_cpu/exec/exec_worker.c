@@ -52,7 +52,7 @@ void worker_abort(struct worker *worker)
 {
     (void)pthread_mutex_lock(&worker->lock);
     if (!atomic_exchange(&worker->is_aborted, true) &&
-        worker->is_running) { /* one signal: two could become one */
+        worker->is_running) { /* only one signal: a second could merge with the first */
         atomic_fetch_add(&worker->sent, 1);
         if (pthread_kill(worker->thread, SIGSEGV) != 0)
             atomic_fetch_sub(&worker->sent, 1);
@@ -78,7 +78,7 @@ static uint64_t shared_of(const struct launch *launch)
     return (bytes + SHARED_GRAIN - 1) / SHARED_GRAIN * SHARED_GRAIN;
 }
 
-/* Why the launch cannot be; NULL when it can. */
+/* Why the launch is impossible; NULL: it is possible. */
 static const char *check(const struct launch *launch)
 {
     const struct image_entry *entry = launch->entry;
@@ -107,7 +107,7 @@ static const char *check(const struct launch *launch)
     return NULL;
 }
 
-/* A block of the space of at least so many bytes; the old one goes. */
+/* Makes *address a block of the space of at least this many bytes; frees a smaller one. */
 static int need(struct worker *worker, uint64_t *address, uint64_t *room, uint64_t bytes)
 {
     if (bytes <= *room)
@@ -121,7 +121,7 @@ static int need(struct worker *worker, uint64_t *address, uint64_t *room, uint64
     return 0;
 }
 
-/* What is the same for all threads of the launch. */
+/* Fills in the values that are the same for all threads of the launch. */
 static void fill_thread(const struct worker *worker, struct device_thread *t)
 {
     const struct launch *launch = worker->launch;
@@ -191,7 +191,7 @@ static void launch_plain(struct worker *worker)
                  fibre_prepare(worker->stacks[stack].low, worker->stacks[stack].high, run_plain, worker));
 }
 
-/* Threads of resident block b of this batch, which is block `index` of the grid. */
+/* Fills in the threads of resident block b of this batch, which is block `index` of the grid. */
 static void fill_block(struct worker *worker, size_t b, uint64_t index, bool is_first)
 {
     const struct launch *launch = worker->launch;
@@ -300,7 +300,10 @@ static enum cpu_status prepare(struct worker *worker, uint64_t resident)
     return CPU_OK;
 }
 
-/* From here on worker_abort() sends a signal. False: it was called before; nothing may begin. */
+/*
+ * From here on worker_abort() sends a signal. False: it was called earlier, and no kernel may
+ * begin.
+ */
 static bool begin_running(struct worker *worker)
 {
     (void)pthread_mutex_lock(&worker->lock);
@@ -344,7 +347,7 @@ enum cpu_status worker_launch(struct worker *worker, const struct launch *launch
             launch_fibres(worker, resident);
         end_running(worker);
         while (atomic_load(&worker->received) !=
-               atomic_load(&worker->sent)) /* a signal on its way is still ours */
+               atomic_load(&worker->sent)) /* a signal that is on its way must still arrive here */
             (void)sched_yield();
         exec_unguard(worker);
     }

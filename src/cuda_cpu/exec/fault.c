@@ -1,8 +1,9 @@
 /*
  * A kernel's faults. While a worker runs generated code, a SIGSEGV, SIGBUS, SIGILL or SIGFPE of its
- * thread ends the launch; every other one goes to the handler that the program had installed. The
- * handler returns, but not to the kernel: to a function that leaves the kernel's stack for good by
- * switching to the launching thread's. So a fault leaves no signal handler behind that never ended.
+ * thread ends the launch. Every other such signal goes to the handler that the program had
+ * installed. The handler returns, but not to the kernel. It returns to a function that leaves the
+ * kernel's stack for good, by switching to the launching thread's stack. So no signal handler is
+ * left unfinished.
  */
 #include "cuda_cpu/device_state.h"
 #include "cuda_cpu/exec/exec.h"
@@ -18,7 +19,7 @@
 enum { SIGNAL_STACK = 64 * 1024 };
 static const int signals[DEVICE_SIGNALS] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE};
 
-/* The worker that the calling thread runs: what the signal handler ends. */
+/* The worker that the calling thread runs: the signal handler ends its launch. */
 static _Thread_local struct worker *running __attribute__((tls_model("initial-exec")));
 
 static void describe(struct worker *worker, const struct device_thread *t)
@@ -73,7 +74,7 @@ static void take_fault(struct worker *worker, int number, const siginfo_t *info)
     }
 }
 
-/* As if our handler were not there. */
+/* Handles the signal as if this library had no handler. */
 static void pass_on(int number, siginfo_t *info, void *context)
 {
     struct sigaction before = {.sa_handler = SIG_DFL};
@@ -88,7 +89,8 @@ static void pass_on(int number, siginfo_t *info, void *context)
     } else if (before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN) {
         before.sa_handler = SIG_DFL;
         (void)sigaction(number, &before, NULL);
-        if (info->si_code <= 0) /* sent, not caused: returning would lose it */
+        /* a signal that was sent, not caused by an instruction: returning would lose it */
+        if (info->si_code <= 0)
             (void)raise(number);
     } else {
         before.sa_handler(number);
@@ -96,8 +98,9 @@ static void pass_on(int number, siginfo_t *info, void *context)
 }
 
 /*
- * When the handler returns, the thread calls leave_kernel(worker), on the stack for signals, since
- * the kernel's own may be used up. False: unknown processor; the caller leaves from the handler.
+ * When the handler returns, the thread calls leave_kernel(worker) on the signal stack, because the
+ * kernel's own stack may be full. False: unknown processor; the caller leaves from within the
+ * handler.
  */
 static bool return_elsewhere(struct worker *worker, ucontext_t *context)
 {
@@ -132,7 +135,7 @@ EXEC_LEAVES static void handle(int number, siginfo_t *info, void *context)
         atomic_fetch_add(&worker->received, 1);
         if (worker->in_library) {
             errno = saved;
-            return; /* exec_leave_library() sees it */
+            return; /* exec_leave_library() handles it */
         }
     } else if (!worker || worker->in_library || info->si_code <= 0) {
         pass_on(number, info, context);
@@ -146,7 +149,7 @@ EXEC_LEAVES static void handle(int number, siginfo_t *info, void *context)
         leave_kernel(worker);
 }
 
-/* Our handler, before whatever the program has installed since the last launch. */
+/* Installs our handler, over any handler that the program has installed since the last launch. */
 static void install(void)
 {
     (void)pthread_mutex_lock(&device_state.lock);

@@ -2,7 +2,7 @@
 
 #if defined(__x86_64__)
 
-/* rbx, rbp and r12 to r15 are the callee's to keep; the return address is on the stack already. */
+/* The callee must preserve rbx, rbp and r12 to r15; the return address is already on the stack. */
 __asm__(".text\n"
         ".p2align 4\n"
         ".globl fibre_switch\n"
@@ -53,7 +53,7 @@ void *fibre_prepare(uint64_t low, uint64_t high, void (*run)(void *argument), vo
 
 #elif defined(__aarch64__)
 
-/* x19 to x30 and d8 to d15 are the callee's to keep. */
+/* The callee must preserve x19 to x30 and d8 to d15. */
 __asm__(".text\n"
         ".p2align 4\n"
         ".globl fibre_switch\n"

@@ -1,6 +1,6 @@
 /*
- * Stacks that one host thread runs on in turn. A fibre is a saved stack pointer; switching saves
- * what a function call would have to keep, nothing else: no signal mask, no floating-point state.
+ * Stacks on which one host thread runs in turn. A fibre is a saved stack pointer. A switch saves
+ * only what a function call must preserve: no signal mask, no floating-point state.
  */
 #ifndef CUDA_CPU_FIBRE_H
 #define CUDA_CPU_FIBRE_H

@@ -34,8 +34,8 @@ static int add_chunk(struct worker *worker)
 
         (void)mprotect((void *)(uintptr_t)low, PAGE, PROT_NONE);
         /*
-         * Tops at different places of a page: equal ones would all fall into the same few cache
-         * lines.
+         * Stack tops at different offsets in a page: equal offsets would all map to the same few
+         * cache lines.
          */
         stacks[index] = (struct exec_stack){low + PAGE, low + each - (uint64_t)(index * 5 % 48) * LINE,
                                             worker->free_stack};
@@ -52,7 +52,7 @@ int exec_take_stack(struct worker *worker)
         return -1;
     stack = worker->free_stack;
     worker->free_stack = worker->stacks[stack].next_free;
-#if defined(EXEC_ADDRESS_SANITIZER) /* frames that a fault abandoned are still marked */
+#if defined(EXEC_ADDRESS_SANITIZER) /* frames abandoned by a fault are still marked */
     __asan_unpoison_memory_region((void *)(uintptr_t)worker->stacks[stack].low,
                                   worker->stacks[stack].high - worker->stacks[stack].low);
 #endif
@@ -77,7 +77,7 @@ void exec_free_stacks(struct worker *worker)
     worker->free_stack = -1;
 }
 
-/* Before a launch: all stacks are free and large enough. */
+/* Before a launch: frees all stacks and makes them large enough. */
 int exec_size_stacks(struct worker *worker, uint64_t bytes)
 {
     bytes = (bytes + PAGE - 1) / PAGE * PAGE;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /*
- * The bytes of the place, or NULL: outside, and to be passed over. The first coordinate counts
+ * The bytes at the place; NULL: outside, and the access is ignored. The first coordinate counts
  * bytes.
  */
 static unsigned char *locate(struct device_thread *t, const struct device_surface_call *call,
@@ -73,7 +73,7 @@ void exec_surface(struct device_thread *t, struct device_surface_call *call)
                   "0x%llx is no surface object (line %u of the PTX)", (unsigned long long)call->object,
                   call->line);
     bytes = locate(t, call, &surface->image);
-    exec_leave_library(t); /* memory of the image that is gone is the kernel's fault */
+    exec_leave_library(t); /* if the memory of the image has been freed, the fault is the kernel's */
     for (uint32_t i = 0; i < call->n && i < 4; i++) {
         uint64_t word = 0;
 

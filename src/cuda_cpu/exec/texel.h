@@ -11,7 +11,7 @@ struct texel {
 };
 
 unsigned texel_bytes(const struct texture_image *image);
-/* Do texels become numbers with a fraction when they are read? */
+/* Do texels read as floating-point numbers? */
 bool texel_is_float(const struct texture_image *image, bool reads_as_float);
 /* slice: third dimension, or layer. The place is within the image. */
 void texel_read(const struct texture_image *image, uint64_t x, uint64_t y, uint64_t slice,

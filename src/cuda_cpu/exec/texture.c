@@ -64,10 +64,7 @@ static void fetch(const struct place *place, const int64_t index[3], struct texe
                place->texture->is_srgb, ret_texel);
 }
 
-/*
- * The coordinate in texels. Large values and values that are no numbers stay within what an integer
- * holds.
- */
+/* The coordinate in texels. Large values and NaNs are limited to what an integer holds. */
 static float scaled(const struct place *place, unsigned axis)
 {
     float x = place->at[axis];
@@ -276,7 +273,7 @@ void exec_texture(struct device_thread *t, struct device_texture_call *call)
         exec_fail(t, CPU_ILLEGAL_INSTRUCTION, call->object, call->line,
                   "0x%llx is no texture object (line %u of the PTX)", (unsigned long long)call->object,
                   call->line);
-    exec_leave_library(t); /* memory of the image that is gone is the kernel's fault */
+    exec_leave_library(t); /* if the memory of the image has been freed, the fault is the kernel's */
     place_call(call, texture, &place);
     if (call->kind == 3)
         gather(&place, call->component, &texel);

@@ -34,8 +34,8 @@ static struct fibre *take_new(struct worker *worker)
 }
 
 /*
- * The next thread to run: a waiting one whose wait is over comes before a new one, unless the
- * caller only made room for others.
+ * The next thread to run. A thread whose wait is over comes before a new one, unless the caller
+ * only lets others run.
  */
 static struct fibre *choose(struct worker *worker, bool prefer_new)
 {
@@ -65,7 +65,10 @@ static void report_deadlock(struct worker *worker)
 
 static void run_thread(void *argument) __attribute__((noreturn));
 
-/* Continues with another thread, for good when save is the current one's last use of its stack. */
+/*
+ * Continues with another thread. The current thread does not come back if this was the last use of
+ * its stack.
+ */
 EXEC_PLAIN static void leave_to(struct worker *worker, struct fibre *next, void **save)
 {
     if (!next) {
@@ -97,7 +100,7 @@ EXEC_PLAIN static void set_stack_range(struct worker *worker, struct fibre *fibr
     fibre->t.stack_high = worker->stacks[fibre->stack].high;
 }
 
-/* The life of a stack: one thread after the other, as long as these are new ones. */
+/* The life of a stack: it runs one thread after the other, as long as these are new ones. */
 EXEC_PLAIN static void run_thread(void *argument)
 {
     struct worker *worker = argument;
@@ -138,14 +141,14 @@ EXEC_PLAIN void exec_exit(struct device_thread *t)
     exec_finish_thread(worker, fibre);
     next = choose(worker, false);
     /*
-     * The stack is in use until the switch; a new thread prepares another one. The next block finds
-     * it free again.
+     * The stack is in use until the switch, so a new thread prepares another one. The next block
+     * finds this one free.
      */
     leave_to(worker, next, &unused);
     __builtin_unreachable();
 }
 
-/* The calling thread waits; others run until it is made ready. */
+/* Makes the calling thread wait; others run until it becomes ready. */
 EXEC_PLAIN void exec_wait(struct worker *worker, struct fibre *fibre, enum fibre_state state)
 {
     struct exec_block *block = fibre->block;
@@ -211,7 +214,7 @@ static void release(struct worker *worker, struct exec_barrier *barrier)
     struct fibre *in_order = NULL;
 
     reset(barrier);
-    while (waiting) { /* the list is the wrong way round */
+    while (waiting) { /* the list is in reverse order */
         struct fibre *next = waiting->next;
 
         waiting->next = in_order;
@@ -263,7 +266,7 @@ EXEC_PLAIN uint32_t exec_barrier(struct device_thread *t, uint32_t kind, uint32_
     return fibre->result;
 }
 
-/* A thread that has ended is not waited for any more. */
+/* The thread has ended, so no operation waits for it from now on. */
 void exec_finish_thread(struct worker *worker, struct fibre *fibre)
 {
     struct exec_block *block = fibre->block;

@@ -1,5 +1,5 @@
 /*
- * Operations among the lanes of a warp: the last lane of the mask to arrive computes the answers of
+ * Operations among the lanes of a warp. The last lane of the mask to arrive computes the results of
  * all.
  */
 #include "cuda_cpu/exec/exec.h"
@@ -117,7 +117,7 @@ static void compute(const struct exec_block *block, uint32_t warp, uint32_t lane
             of_lane(block, warp, i)->mask = lanes;
 }
 
-/* Completes the group if all lanes that live have arrived. */
+/* Completes the group if all of its lanes that have not ended have arrived. */
 static bool settle(struct worker *worker, struct exec_block *block, uint32_t w, uint32_t index)
 {
     struct exec_warp *warp = &block->warps[w];
@@ -142,8 +142,8 @@ void exec_settle_warp(struct worker *worker, struct exec_block *block, uint32_t 
 }
 
 /*
- * activemask: the lanes that stand at the same instruction when no lane of the warp can go on. A
- * lane that lets others run in a loop counts as one that cannot.
+ * activemask: the lanes that are at the same instruction when no lane of the warp can go on. A lane
+ * that lets others run in a loop counts as one that cannot go on.
  */
 void exec_settle_active(struct worker *worker, struct exec_block *block, uint32_t w)
 {

@@ -1,4 +1,4 @@
-/* Copies: the runtime's kinds of copy in the driver's words. */
+/* Copies: translates the runtime's kinds of copy to the driver's. */
 #include <stdint.h>
 
 #include "cuda_cpu/runtime/calls.h"
@@ -11,7 +11,7 @@ static cudaStream_t own(cudaStream_t stream)
     return stream ? stream : CU_STREAM_PER_THREAD;
 }
 
-/* What the program says both sides are; default: what the addresses say. */
+/* The memory types of both sides as the program states them; default: as the addresses show. */
 static bool types_of(cudaMemcpyKind kind, CUmemorytype *ret_to, CUmemorytype *ret_from)
 {
     switch (kind) {
@@ -227,7 +227,7 @@ RUNTIME_EXPORT cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const vo
 
 /* --- boxes and arrays --- */
 
-/* Bytes of a texel, for positions and widths in texels where an array takes part. */
+/* Bytes per texel, because positions and widths count texels if an array takes part. */
 static size_t element_of(cudaArray_t array)
 {
     CUDA_ARRAY3D_DESCRIPTOR about;

@@ -15,7 +15,7 @@ cudaError_t runtime_end(cudaError_t error)
 
 cudaError_t runtime_end_driver(CUresult code)
 {
-    /* The numbers agree, but for a driver that was never initialised. */
+    /* Runtime and driver have the same numbers, except for a driver that was never initialised. */
     return runtime_end(code == CUDA_ERROR_NOT_INITIALIZED ? cudaErrorInitializationError : (cudaError_t)code);
 }
 
@@ -58,8 +58,8 @@ cudaError_t runtime_begin(void)
 /* --- errors --- */
 
 /*
- * An error that broke the context stays. The others among these numbers (peers, registration) did
- * not.
+ * An error that broke the context is sticky. Other errors in this range (peers, registration) did
+ * not break it.
  */
 static bool is_sticky(cudaError_t error)
 {
@@ -182,7 +182,7 @@ RUNTIME_EXPORT cudaError_t cudaDeviceReset(void)
     if (error != cudaSuccess)
         return runtime_end(error);
     cudart_thread.last =
-        cudaSuccess; /* the context keeps its handle and its retain: it is as new after this */
+        cudaSuccess; /* the context keeps its handle and its retain count, and is as new after this */
     return runtime_end_driver(cuDevicePrimaryCtxReset_v2(cudart_thread.device));
 }
 

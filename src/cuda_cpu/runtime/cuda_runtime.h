@@ -1,10 +1,10 @@
 /*
  * libcudart.so.13 on top of the driver API: the calls of a compiled .cu file and of ordinary
- * programs. Each thread has a current device; the device's primary context is made current when the
- * thread first needs it. The last error is the thread's, as documented.
+ * programs. Each thread has a current device. The device's primary context is made current when the
+ * thread first needs it. As documented, the last error belongs to the thread.
  *
- * This library calls libcuda.so.1 through the dynamic loader, like any program: what stands in
- * front of it (libbaton-cuda.so) sees these calls.
+ * This library calls libcuda.so.1 through the dynamic loader, like any program. So a library in
+ * front of the driver (libbaton-cuda.so) sees these calls.
  */
 #ifndef CUDA_CPU_RUNTIME_RUNTIME_H
 #define CUDA_CPU_RUNTIME_RUNTIME_H
@@ -16,7 +16,7 @@
 
 #define RUNTIME_EXPORT __attribute__((visibility("default")))
 
-/* Notes the error as the thread's last one, if it is one, and answers it. */
+/* If this is an error, stores it as the thread's last error. Answers it. */
 cudaError_t runtime_end(cudaError_t error);
 cudaError_t runtime_end_driver(CUresult code);
 
@@ -33,10 +33,11 @@ cudaError_t registry_symbol(const void *host, CUdeviceptr *ret_address,
                             size_t *ret_size); /* cudaErrorInvalidSymbol */
 
 /*
- * Compiled files ask for a kernel once and ignore the answer: why a launch of no kernel is one.
+ * Compiled files ask for a kernel once and ignore the answer. This is why the kernel of the latest
+ * such request is missing.
  */
 cudaError_t registry_failure(void);
-/* The host function that stands for the kernel; NULL: none. */
+/* The host function of the kernel; NULL: none. */
 const void *registry_host(CUkernel kernel);
 
 /* copy_rt.c: copies in the driver's words. */
@@ -48,7 +49,7 @@ cudaError_t copy_line_to_driver(void *to, const void *from, size_t size, cudaMem
 bool channel_to_format(const cudaChannelFormatDesc *about, CUarray_format *ret_format,
                        unsigned *ret_channels);
 
-/* A call that is one call of the driver in the thread's context. */
+/* A call that becomes one call of the driver, in the thread's context. */
 #define RUNTIME_CALL(call)                                                                                   \
     do {                                                                                                     \
         cudaError_t begun = runtime_begin();                                                                 \

@@ -20,8 +20,8 @@ enum cudart_name {
 struct registry_symbol;
 
 /*
- * registry.c; under the lock. Registration happens before main and at dlopen, so look-ups by search
- * are made fast by sorting.
+ * registry.c; under the lock. Registration happens before main and at dlopen; the first look-up
+ * afterwards sorts, so that look-ups can use binary search.
  */
 struct cudart_registry {
     pthread_mutex_t lock;
@@ -35,10 +35,10 @@ struct cudart {
     pthread_mutex_t lock;
     CUcontext contexts[CUDART_DEVICES]; /* primary, retained once and kept until cudaDeviceReset; `lock` */
     struct cudart_registry registry;
-    atomic_bool said[CUDART_NAMES]; /* by enum cudart_name: the user knows that it is not supported */
+    atomic_bool said[CUDART_NAMES]; /* by enum cudart_name: the user has been told that it is not supported */
 };
 
-/* What <<<grid, block, shared, stream>>> says, until the stub of the kernel asks for it. */
+/* The values of <<<grid, block, shared, stream>>>, until the kernel's stub takes them. */
 struct configuration {
     dim3 grid, block;
     size_t shared;
@@ -55,7 +55,7 @@ struct cudart_thread {
     } configurations;
 };
 
-/* Hidden, so that a use needs no entry of the global offset table. */
+/* Hidden, so that a use needs no entry in the global offset table. */
 extern struct cudart cudart __attribute__((visibility("hidden")));
 extern _Thread_local struct cudart_thread cudart_thread __attribute__((visibility("hidden")));
 

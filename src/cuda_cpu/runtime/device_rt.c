@@ -79,7 +79,7 @@ RUNTIME_EXPORT cudaError_t cudaDeviceDisablePeerAccess(int peer)
 
 /* --- all properties at once --- */
 
-/* The fields of cudaDeviceProp that are attributes: where they stand, and their numbers. */
+/* The fields of cudaDeviceProp that are attributes: their offsets and numbers. */
 static const struct {
     size_t offset;
     int attribute;
@@ -200,7 +200,7 @@ RUNTIME_EXPORT cudaError_t cudaGetDeviceProperties(cudaDeviceProp *ret_propertie
     return cudaSuccess;
 }
 
-/* The first device: all are alike. */
+/* The first device, because all are alike. */
 RUNTIME_EXPORT cudaError_t cudaChooseDevice(int *ret_device, const cudaDeviceProp *wanted)
 {
     if (!ret_device || !wanted)

@@ -1,4 +1,4 @@
-/* The driver's functions by name, and the profiler's switches, which have nothing to switch. */
+/* The driver's functions by name, and the profiler's calls, which do nothing. */
 #include "cuda_cpu/runtime/calls.h"
 #include "cuda_cpu/runtime/cuda_runtime.h"
 

@@ -1,4 +1,4 @@
-/* Nodes of graphs: their parameters in the driver's words, and how they are connected. */
+/* Nodes of graphs: translates their parameters to the driver's; edges between nodes. */
 #include <stdint.h>
 
 #include "cuda_abi/legacy_calls.h"

@@ -30,7 +30,7 @@ RUNTIME_EXPORT cudaError_t __cudaPopCallConfiguration(dim3 *ret_grid, dim3 *ret_
     return cudaSuccess;
 }
 
-/* The runtime has a word of its own for shapes that no device takes. */
+/* The runtime has its own error for shapes that no device accepts. */
 static cudaError_t launch_error(CUresult code, dim3 grid, dim3 block)
 {
     bool odd = !grid.x || !grid.y || !grid.z || !block.x || !block.y || !block.z || grid.y > 65535 ||
@@ -194,7 +194,7 @@ RUNTIME_EXPORT cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *ret_attribu
     return cudaSuccess;
 }
 
-/* The numbers of these attributes are those of the driver. */
+/* The runtime numbers these attributes like the driver. */
 RUNTIME_EXPORT cudaError_t cudaFuncSetAttribute(const void *host, int attribute, int value)
 {
     CUkernel kernel;

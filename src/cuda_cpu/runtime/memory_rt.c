@@ -234,7 +234,7 @@ RUNTIME_EXPORT cudaError_t cudaStreamAttachMemAsync_ptsz(cudaStream_t stream, vo
     RUNTIME_CALL(cuStreamAttachMemAsync(own(stream), address_of(pointer), size, flags));
 }
 
-/* Ordinary memory of the program is of a kind of its own, not an error. */
+/* Ordinary memory of the program has a type of its own and is not an error. */
 RUNTIME_EXPORT cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *ret_attributes,
                                                     const void *pointer)
 {

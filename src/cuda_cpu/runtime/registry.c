@@ -1,7 +1,7 @@
 /*
  * What compiled .cu files register when they are loaded: containers of code, and which host
- * functions and variables stand for which kernels and device variables. A container is given to the
- * driver as a library when one of its symbols is first used.
+ * functions and variables belong to which kernels and device variables. The driver gets a container
+ * as a library when one of its symbols is first used.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@
 #include "cuda_cpu/runtime/cudart_state.h"
 
 struct registry_fatbin {
-    void *handle; /* what the file holds: its address is the handle; first */
+    void *handle; /* first member: its address is the handle; points to the code */
     const void *image;
     CUlibrary library; /* NULL: not loaded yet */
 };
@@ -23,7 +23,7 @@ struct registry_symbol {
     const void *host;
     char *name; /* owned */
     struct registry_fatbin *fatbin;
-    CUkernel kernel; /* of a function, once it was used */
+    CUkernel kernel; /* of a function, after its first use */
     void **managed;  /* of a managed variable: where the host keeps its address */
     bool is_function;
 };
@@ -64,13 +64,14 @@ static void add(struct registry_symbol symbol, const char *name)
         cudart.registry.symbols[cudart.registry.n++] = symbol;
         cudart.registry.sorted = false;
     } else {
-        free(symbol.name); /* a later use answers that it is unknown */
+        free(symbol.name); /* a later use reports the symbol as unknown */
     }
     pthread_mutex_unlock(&cudart.registry.lock);
 }
 
 /*
- * Under the lock. The log of a refused image goes to standard error: the program cannot ask for it.
+ * Under the lock. The log of a refused image goes to standard error, because the program cannot ask
+ * for it.
  */
 static CUresult load(struct registry_fatbin *fatbin)
 {
@@ -172,7 +173,8 @@ RUNTIME_EXPORT void __cudaUnregisterFatBinary(void **handle)
     }
     cudart.registry.n = kept;
     if (fatbin->library)
-        (void)cuLibraryUnload(fatbin->library); /* fails at exit, when the driver is gone: that is fine */
+        /* fails at exit, after the driver has closed; nothing is lost */
+        (void)cuLibraryUnload(fatbin->library);
     pthread_mutex_unlock(&cudart.registry.lock);
     free(fatbin);
 }
@@ -226,7 +228,7 @@ RUNTIME_EXPORT void __cudaRegisterManagedVar(void **handle, void **host, char *d
         name);
 }
 
-/* Before the host touches a managed variable of the file: its address is filled in. */
+/* Fills in the addresses of the file's managed variables before the host uses them. */
 RUNTIME_EXPORT char __cudaInitModule(void **handle)
 {
     struct registry_fatbin *fatbin = (struct registry_fatbin *)(void *)handle;

@@ -6,9 +6,9 @@
 #include "ptx/ptx_module.h"
 
 /*
- * ret_units[i], in the arena, is the unit of statement i with KERNEL_BARRIER where it waits for the
- * group. 0, -ENOMEM or INPUT_REJECTED: an instruction that is not known, a wait that the model does
- * not have, a branch or call to what is not known before the kernel runs.
+ * ret_units[i], in the arena, is the unit of statement i, with KERNEL_BARRIER if it waits for the
+ * group. 0, -ENOMEM or INPUT_REJECTED: an unknown instruction, a wait that the model does not have,
+ * or a branch or call whose target is not known before the kernel runs.
  */
 int classify_routine(const struct ptx_module *module, const struct ptx_routine *routine, struct arena *arena,
                      const uint8_t **ret_units, struct input_error *ret_error);

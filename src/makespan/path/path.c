@@ -10,7 +10,7 @@
 #include "ptx/blocks.h"
 
 #define MAX_NESTING 64                /* of loops, and of calls */
-#define ARENA_LIMIT ((size_t)1 << 30) /* what a file of PATH_FILE_LIMIT may take */
+#define ARENA_LIMIT ((size_t)1 << 30) /* memory for a file of PATH_FILE_LIMIT */
 #define NO_BLOCK    SIZE_MAX
 
 /*
@@ -18,7 +18,7 @@
  * body of a loop.
  */
 struct path_way {
-    double weight; /* from the region's start up to and with the block; below 0: not reached */
+    double weight; /* from the region's start up to and including the block; below 0: not reached */
     size_t head;   /* the block through which its loop is entered, itself if it is in none */
     size_t from;   /* of a head: the block before it on the way; NO_BLOCK: it is the start */
     size_t passes; /* of a loop's head: how often it is passed; 0: no loop */
@@ -188,7 +188,7 @@ static int walk_loop(struct walk_function *walk, size_t level, const size_t memb
     return result;
 }
 
-/* The ways from members of a component on to blocks outside of it. */
+/* Extends the ways of a component's members to blocks outside of it. */
 static void go_on(struct walk_function *walk, size_t level, size_t region, size_t start, size_t from)
 {
     const struct ptx_block *block = &walk->graph.blocks[from];

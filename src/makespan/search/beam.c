@@ -66,7 +66,9 @@ static void *grow(void *array, size_t needed, size_t size, size_t *room)
     return larger;
 }
 
-/* The table's bound on what is left, or the cheap one; finer differences in the low bits. */
+/*
+ * The table's bound on the remaining cycles, or the cheap one; finer differences in the low bits.
+ */
 static uint64_t score(const struct beam *beam, const uint32_t position[])
 {
     const struct problem *problem = beam->problem;

@@ -1,7 +1,7 @@
 /*
- * Good lower bounds fast: beam search. Cycle by cycle it keeps the `width` states that promise the
- * longest run, by the relaxed table where there is one and by the cheap bound of what is left
- * otherwise, and reports the longest run that it completed.
+ * Good lower bounds fast: beam search. In each cycle it keeps the `width` states that promise the
+ * longest run. A state is judged by the relaxed table if there is one, else by the cheap bound of
+ * the remaining work. It reports the longest run that it completed.
  */
 #ifndef MAKESPAN_BEAM_H
 #define MAKESPAN_BEAM_H

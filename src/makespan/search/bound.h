@@ -7,11 +7,11 @@
 #include "makespan/kernel.h"
 
 /*
- * In every cycle the warp that ends last either executes or is kept waiting, by capacity[u] others
- * on its unit or by `issue` others in all. So the makespan is at most n plus the number of cycles
- * the others can block: n + sum_u floor((W - 1) count_u / capacity_u) when there is no cap on
- * issue; with one, units at least as wide as the cap share one pool of work that blocks `issue` at
- * a time.
+ * In every cycle the warp that ends last either executes or waits: for capacity[u] others on its
+ * unit, or for `issue` others in all. So the makespan is at most n plus the number of cycles in
+ * which the others can block. Without a cap on issue that is n + sum_u floor((W - 1) count_u /
+ * capacity_u). With a cap, units at least as wide as the cap share one pool of work that blocks
+ * `issue` at a time.
  */
 uint64_t bound_cheap(const struct problem *problem);
 
@@ -20,8 +20,8 @@ uint64_t bound_blocking(const struct problem *problem, const uint64_t others[N_U
 
 /*
  * No schedule ends sooner: the longest of one warp alone, each unit's work over its capacity, and
- * all work over the cap. For horizons and for telling how much the worst case costs; not a lower
- * bound on the *worst* case that needs proof.
+ * all work over the cap. For horizons, and to show how much the worst case costs. It is no proven
+ * lower bound on the *worst* case.
  */
 uint64_t bound_least(const struct problem *problem);
 

@@ -27,9 +27,9 @@ static uint64_t bound_own(const struct problem *problem, const struct grid *grid
 }
 
 /*
- * The same by the work of the others: until its last group starts, no multiprocessor has an empty
- * place, and the least loaded of the others has at most an equal share of what is left. Then at
- * most `resident` groups remain to be ended.
+ * The same by the work of the others. Until its last group starts, no multiprocessor has an empty
+ * place. So the least loaded of the others has at most an equal share of what is left. Then at most
+ * `resident` groups remain to be ended.
  */
 static uint64_t bound_others(const struct problem *problem, const struct grid *grid, uint64_t x)
 {
@@ -51,8 +51,8 @@ uint64_t grid_bound(const struct problem *problem, const struct grid *grid, uint
     if (grid->multiprocessors == 1)
         return bound_own(problem, grid, grid->groups);
     /*
-     * x is not known, so the bound is the largest over x of the smaller of the two. The one never
-     * falls with x, the other never rises: look for the last x at which the own bound is still the
+     * x is not known, so the bound is the largest over x of the smaller of the two. The first never
+     * falls with x, the second never rises. So find the last x at which the own bound is still the
      * smaller one.
      */
     high = grid->groups - (grid->multiprocessors - 1) * grid->resident;

@@ -1,17 +1,18 @@
 /*
  * A safe upper bound for every state at once: dynamic programming on a relaxation.
  *
- * The string is cut into segments of equal letters. Of each segment a relaxed state keeps only how
- * many warps are in it (k) and how many of its instructions they have left in all (w); what is lost
- * is how w is spread over the k warps. A relaxed step may spread it anew, so it can do all that a
- * real step can and more: the longest relaxed run is never shorter than the worst real one.
+ * The string is cut into segments of equal letters. For each segment a relaxed state keeps only two
+ * numbers: how many warps are in it (k), and how many of its instructions they have left in all
+ * (w). How w is spread over the k warps is lost. A relaxed step may spread it anew, so it can do
+ * all that a real step can and more. The longest relaxed run is never shorter than the worst real
+ * one.
  *
  * A relaxed run may be longer than bound_cheap(), so values stop there: every state that is reached
  * from the start is followed by no more cycles.
  *
  * Values lie in lexicographic order of (k1, w1, k2, w2, ...), which every step decreases, so one
- * pass fills the table; the states that differ in the last w alone are neighbours in memory, and so
- * are their successors, so a step is applied to a whole row at once.
+ * pass fills the table. States that differ only in the last w are neighbours in memory, and so are
+ * their successors. So a step is applied to a whole row at once.
  */
 #ifndef MAKESPAN_RELAX_H
 #define MAKESPAN_RELAX_H

@@ -73,8 +73,8 @@ static int try_starts(struct solver *solver)
 }
 
 /*
- * Builds the table and learns its bound. Where it cannot be built, says why in result->stop and
- * goes on without.
+ * Builds the table and takes its bound. If it cannot be built, sets result->stop and continues
+ * without it.
  */
 static int make_table(struct solver *solver, const uint8_t cuts[], size_t memory)
 {

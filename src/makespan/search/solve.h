@@ -78,17 +78,18 @@ int solve_parts(const struct problem *problem, const struct parts *parts, unsign
 /* An upper bound alone, at a cost that depends on the problem and not on the machine. */
 struct solve_bound {
     uint64_t upper;
-    /* Of at least one part only bound_cheap() is known, because a table would exceed a limit. */
+    /* For at least one part only bound_cheap() is known, because a table would exceed a limit. */
     bool is_cheap;
 };
 
 /*
- * The least of bound_cheap() and a relaxed table for each distinct part, within settings->memory
- * bytes for one table and settings->effort steps for all of them: each distinct part has an equal
- * share of the effort, whether or not the others need theirs. So the bound never falls when warps
- * are added. settings->until_at is 0. With several groups and a barrier: bound_cheap() of the
- * whole. The bound also holds for warps that omit instructions, unlike that of solve(), which is
- * about the string as it is: settings->skips is implied. 0 or -errno.
+ * For each distinct part the least of bound_cheap() and a relaxed table; the answer is their sum. A
+ * table may take settings->memory bytes. settings->effort steps are shared equally among the
+ * distinct parts, whether or not the others need theirs. So the bound never falls when warps are
+ * added. settings->until_at is 0.
+ *
+ * With several groups and a barrier: bound_cheap() of the whole. Unlike that of solve(), the bound
+ * also holds for warps that omit instructions: settings->skips is implied. 0 or -errno.
  */
 int solve_bound(const struct problem *problem, const struct parts *parts, unsigned groups,
                 const struct relax_settings *settings, struct solve_bound *ret_bound);

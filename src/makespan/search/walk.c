@@ -15,13 +15,13 @@ struct walk {
     size_t distance; /* entries between marks */
     /* mark i: the slots after i * distance entries; the last one after all of them */
     size_t n_marks;
-    void **marks; /* [n_marks], of the string as it stands */
-    void **tried; /* [n_marks], spare blocks; of the string being tried where it was evaluated */
-    /* a block; the evaluation goes on in it, so that it need not wait for copies */
+    void **marks; /* [n_marks], of the present string */
+    void **tried; /* [n_marks], spare blocks; of the string being tried, as far as it was evaluated */
+    /* a block in which the evaluation continues, so that it need not wait for copies */
     void *work;
-    char *blocks; /* owned; what these point into */
+    char *blocks; /* owned; the memory of these blocks */
     unsigned makespan, tried_makespan;
-    size_t last; /* entry that the try changed */
+    size_t last; /* the last entry that the try changed */
     size_t first_mark;
     size_t end; /* marks first_mark + 1 .. end - 1 were evaluated and differ */
     bool is_evaluated;
@@ -97,8 +97,8 @@ unsigned walk_makespan(const struct walk *walk)
 }
 
 /*
- * The string was changed between the entries first and last, inclusive: what is before the first is
- * as it was.
+ * The string was changed between the entries first and last, inclusive. The part before first is
+ * unchanged.
  */
 static void begin(struct walk *walk, size_t first, size_t last)
 {
@@ -119,14 +119,17 @@ static inline struct slots_lane next_lane(const struct walk *walk)
         .block = walk->work, .entries = walk->entries + from, .n = mark_entry(walk, walk->end) - from};
 }
 
-/* The evaluation came to the mark: was that all? */
+/* The evaluation has reached a mark: is it complete? */
 static inline void pass_mark(struct walk *walk)
 {
     size_t mark = walk->end;
 
     if (mark_entry(walk, mark) > walk->last &&
         memcmp(walk->work, walk->marks[mark], walk->layout.size) == 0) {
-        /* The same slots are taken and every warp stands where it stood: the rest is as it was. */
+        /*
+         * The same slots are taken, and every warp is where it was. So the rest of the evaluation
+         * is unchanged.
+         */
         walk->is_evaluated = true;
         return;
     }
@@ -161,7 +164,7 @@ unsigned walk_tried(const struct walk *walk)
 
 /*
  * Moves one entry. The k-th occurrence of a warp stays its k-th instruction, so the units of its
- * occurrences in between move on by one.
+ * occurrences in between shift by one.
  */
 static void reinsert(struct walk *walk, size_t from, size_t to)
 {
@@ -179,10 +182,7 @@ static void reinsert(struct walk *walk, size_t from, size_t to)
     entries[to] = carried;
 }
 
-/*
- * Puts `entry` where the entry at the other end was, its warp's units in between moving on as
- * above.
- */
+/* Puts `entry` where the entry at the other end was; its warp's units in between shift as above. */
 static uint16_t carry(struct walk *walk, uint16_t entry, size_t from, size_t to)
 {
     ptrdiff_t step = from < to ? 1 : -1;

@@ -1,10 +1,10 @@
 /*
- * One walker through the space of pseudo-precedence strings: tries a neighbour and knows its
- * makespan without evaluating it from the start.
+ * A position in the space of pseudo-precedence strings. It tries a neighbour and knows its makespan
+ * without evaluating it from the start.
  *
  * The paper re-evaluates from the first changed entry on (sec. VII). Here the occupied slots are
- * kept at every few entries, so neither is the part before the change rebuilt nor the part behind
- * it evaluated once the slots are again what they were.
+ * kept at every few entries. So the part before the change is not rebuilt. The part behind the
+ * change is not evaluated once the slots are the same again.
  */
 #ifndef MAKESPAN_WALK_H
 #define MAKESPAN_WALK_H
@@ -20,15 +20,15 @@ struct walk;
 struct walk *walk_new(const struct problem *problem, const uint16_t order[]);
 void walk_free(struct walk *walk);
 
-/* Copies the string as it stands. */
+/* Copies the present string. */
 void walk_order(const struct walk *walk, uint16_t ret_order[]);
 
 /* Its makespan. */
 unsigned walk_makespan(const struct walk *walk);
 
 /*
- * Begins a try: takes the entry at `from` out and puts it back so that it stands at `to`. Then
- * walk_go_on() until it is evaluated, then accept or reject.
+ * Begins a try: moves the entry at `from` to `to`. Call walk_go_on() until it is evaluated, then
+ * accept or reject.
  */
 void walk_try_reinsert(struct walk *walk, size_t from, size_t to);
 

@@ -1,4 +1,4 @@
-/* Command buffers: made, finalized, replayed, asked about, let go. */
+/* Command buffers: creation, finalisation, enqueueing, queries, release. */
 #include "opencl/enqueue/command_buffer.h"
 
 #include <stdlib.h>
@@ -80,7 +80,7 @@ static void delist(const struct command_buffer *buffer)
     free(node);
 }
 
-/* What the device allows: flags, and what its queues must be like. */
+/* Checks flags, and the properties that the device demands of its queues. */
 static cl_int check_queue(cl_command_queue handle, const cl_command_buffer_properties_khr *properties)
 {
     struct queue_record *queue = queue_find(handle);
@@ -185,7 +185,7 @@ static cl_int CL_API_CALL release(cl_command_buffer_khr handle)
 
 /* --- replaying --- */
 
-/* With the lock held: the latest enqueue is not over. */
+/* With the lock held: is the latest enqueue still running? */
 static bool is_pending(struct command_buffer *buffer)
 {
     cl_int status = CL_COMPLETE;
@@ -200,7 +200,7 @@ static bool is_pending(struct command_buffer *buffer)
     return false;
 }
 
-/* A recorded barrier becomes a marker: what it orders is in the lists of the others. */
+/* A recorded barrier becomes a marker: the wait lists of the other commands express its order. */
 static cl_int replay_one(const struct recorded *recorded, cl_command_queue handle, cl_uint n,
                          const cl_event *waits, cl_event *event)
 {
@@ -226,20 +226,20 @@ static cl_int replay_one(const struct recorded *recorded, cl_command_queue handl
 struct replay {
     cl_command_queue queue;
     bool in_order;
-    cl_event
-        /*
-         * what every command waits for, out of order: the program's list, then the latest barrier;
-         * NULL: nothing
-         */
-        fence;
+    /*
+     * what every command waits for, out of order: the program's list, then the latest barrier;
+     * NULL: nothing
+     */
+    cl_event fence;
     cl_event *events; /* owned: of the commands so far */
     cl_event *waits;  /* owned: room for one command's list */
     size_t n;
 };
 
 /*
- * The events that a command waits for. The queue's order says the same where it has one. A barrier
- * without sync points waits for all before it in the buffer, and not for what else is in the queue.
+ * The events that a command waits for. On an in-order queue the queue itself keeps this order. A
+ * barrier without sync points waits for all earlier commands of the buffer, and for nothing else in
+ * the queue.
  */
 static cl_uint list_waits(struct replay *replay, const struct recorded *recorded)
 {
@@ -258,8 +258,8 @@ static cl_uint list_waits(struct replay *replay, const struct recorded *recorded
 }
 
 /*
- * An event that is over: of a barrier that has nothing to wait for. A marker without a list would
- * wait for all that is in the queue.
+ * An event that is already complete, for a barrier with nothing to wait for. A marker without a
+ * list would wait for everything in the queue.
  */
 static cl_int over_already(cl_command_queue queue, cl_event *ret_event)
 {
@@ -293,7 +293,7 @@ static cl_int replay_all(const struct command_buffer *buffer, struct replay *rep
     return code;
 }
 
-/* The event of the whole. */
+/* The event of the whole enqueue. */
 static cl_int end_replay(struct replay *replay, cl_event *ret_event)
 {
     if (!replay->in_order && replay->n == 0 && !replay->fence)
@@ -304,7 +304,7 @@ static cl_int end_replay(struct replay *replay, cl_event *ret_event)
     return entry_clEnqueueMarkerWithWaitList(replay->queue, (cl_uint)replay->n, replay->events, ret_event);
 }
 
-/* The whole buffer on a queue that fits it; *ret_event is the caller's. */
+/* Enqueues the whole buffer on a queue that fits it; *ret_event goes to the caller. */
 static cl_int replay_on(const struct command_buffer *buffer, cl_command_queue queue, bool in_order, cl_uint n,
                         const cl_event *waits, cl_event *ret_event)
 {
@@ -319,7 +319,7 @@ static cl_int replay_on(const struct command_buffer *buffer, cl_command_queue qu
     replay.waits = calloc(buffer->n + most + 1, sizeof *replay.waits);
     if (!replay.events || !replay.waits)
         code = CL_OUT_OF_HOST_MEMORY;
-    if (code == CL_SUCCESS && (n || waits)) /* and says what is wrong with the list */
+    if (code == CL_SUCCESS && (n || waits)) /* the driver reports what is wrong with the list */
         code = entry_clEnqueueMarkerWithWaitList(queue, n, waits, &begin);
     replay.fence = begin;
     if (code == CL_SUCCESS)
@@ -335,7 +335,7 @@ static cl_int replay_on(const struct command_buffer *buffer, cl_command_queue qu
     return code;
 }
 
-/* Another queue than the recorded one must be like it. */
+/* A queue other than the recorded one must have the same properties. */
 static cl_int fits(const struct command_buffer *buffer, cl_command_queue handle, bool *ret_in_order)
 {
     struct queue_record *own = queue_find(buffer->queue);
@@ -368,7 +368,7 @@ static cl_int begin_enqueue(struct command_buffer *buffer)
     return code;
 }
 
-/* event: of the whole, taken over; NULL: it failed. */
+/* event: of the whole enqueue, taken over; NULL: it failed. */
 static void end_enqueue(struct command_buffer *buffer, cl_event event)
 {
     cl_event before = event;

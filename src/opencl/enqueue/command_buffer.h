@@ -1,13 +1,13 @@
 /*
- * cl_khr_command_buffer 0.9, done here whatever the driver's own does: commands are recorded with
- * everything that they need, kernels with their arguments, and an enqueue gives each to the layer's
- * own entry point. So every recorded command is scheduled like one that the program enqueues
- * itself: under a lease, cut or whole, on one GPU or several. The driver's command buffers are
- * never used; the extension is there only where the driver has it.
+ * cl_khr_command_buffer 0.9, implemented by the layer. A command is recorded with everything that
+ * it needs, a kernel with its arguments. An enqueue gives each command to the layer's own entry
+ * point. So every recorded command is scheduled like one that the program enqueues itself: under a
+ * lease, cut or whole, on one GPU or several. The driver's command buffers are never used; the
+ * extension is offered only where the driver has it.
  *
- * A handle is the address of the record. The record lives until the program has released it. Its
- * lock guards the state and the list; one that is finalized does not change any more. Nothing is
- * enqueued with the lock held: a driver may run callbacks of the program inside the call.
+ * A handle is the address of the record, which lives until the program has released it. The
+ * record's lock guards the state and the list; a finalized list does not change. Nothing is
+ * enqueued with the lock held, because a driver may run callbacks of the program inside the call.
  */
 #ifndef OPENCL_ENQUEUE_COMMAND_BUFFER_H
 #define OPENCL_ENQUEUE_COMMAND_BUFFER_H
@@ -20,7 +20,7 @@
 /* One recorded command. */
 struct recorded {
     struct opencl_command draft; /* its kind and parameters; no queue */
-    cl_kernel kernel;            /* of a launch: ours, with the arguments of that moment */
+    cl_kernel kernel;            /* a launch: the layer's kernel object, with the arguments at the call */
     cl_mem *mems;                /* owned references: what it uses, n_mems of them */
     cl_uint n_mems;
     cl_sync_point_khr *waits; /* owned */
@@ -33,28 +33,28 @@ struct command_buffer {
     pthread_mutex_t lock;
     cl_command_buffer_state_khr state;
     bool simultaneous;
-    size_t n_properties; /* as given, with the 0 behind; 0: none were given */
+    size_t n_properties; /* as given, with the terminating 0; 0: none were given */
     cl_command_buffer_properties_khr properties[3];
     struct recorded *list; /* owned; sync point i + 1 is list[i] */
     size_t n, room;
     unsigned enqueuing; /* threads that replay it at this moment */
-    cl_event last;      /* a reference: the latest enqueue's; NULL: over, or never */
+    cl_event last;      /* a reference to the latest enqueue's event; NULL: it is over, or there was none */
 };
 
-/* Those that the program holds. In struct opencl_front (layer.h). */
+/* The command buffers of the program. In struct opencl_front (layer.h). */
 struct command_buffers {
     pthread_mutex_t lock; /* a leaf: the list, and references taken from it */
     struct listed_buffer *all;
 };
 
-/* Kept by find; give back. NULL: not one of ours. */
+/* Adds a reference, which the caller drops. NULL: not a command buffer of the layer. */
 struct command_buffer *command_buffer_find(cl_command_buffer_khr handle);
 void command_buffer_unref(struct command_buffer *buffer);
 void recorded_done(struct recorded *recorded);
 
 /*
- * The functions of the extension by name; NULL: not one of them. properties: with the list of
- * properties that recording functions have from version 0.9.5 on.
+ * The functions of the extension by name; NULL: not one of them. properties: the form with a list
+ * of properties, which recording functions have from version 0.9.5 on.
  */
 void (*command_buffer_function(const char *name, bool properties))(void);
 /* The recording ones among them. */

@@ -1,6 +1,6 @@
 /*
  * Recording into a command buffer: the calls clCommand...KHR. From version 0.9.5 of the extension
- * on each of them has a list of properties behind the queue, as the launch has always had; no
+ * on, each call has a list of properties behind the queue, as the launch has always had. No
  * property is defined.
  */
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "opencl/entry.h"
 #include "opencl/layer.h"
 
-/* What every such call ends with. */
+/* The parameters at the end of every such call. */
 #define POINTS                                                                                               \
     cl_uint n, const cl_sync_point_khr *points, cl_sync_point_khr *ret_point,                                \
         cl_mutable_command_khr *mutable_handle
@@ -76,7 +76,7 @@ static cl_int copy_argument(cl_kernel kernel, cl_uint index, const struct arg_va
     }
 }
 
-/* A kernel of our own, with the arguments as they are now. */
+/* A kernel object of the layer, with the arguments as they are now. */
 static cl_int copy_kernel(struct recorded *recorded, const struct kernel_record *from)
 {
     static const cl_kernel_exec_info infos[KERNEL_EXEC_INFOS] = {CL_KERNEL_EXEC_INFO_SVM_PTRS,
@@ -112,7 +112,7 @@ static cl_int check_points(const struct command_buffer *buffer, const struct giv
     return CL_SUCCESS;
 }
 
-/* Its parameters, as an enqueue on the buffer's queue would judge them. */
+/* Validates the parameters as an enqueue on the buffer's queue would. */
 static cl_int check_command(const struct command_buffer *buffer, struct recorded *recorded)
 {
     struct kernel_record *kernel = recorded->kernel ? kernel_find(recorded->kernel) : NULL;
@@ -155,7 +155,7 @@ static cl_int append(struct command_buffer *buffer, struct recorded *recorded, c
     return CL_SUCCESS;
 }
 
-/* Takes over what the command keeps. kernel: of a launch, the program's. */
+/* Takes over what the command keeps. kernel: the program's, for a launch. */
 static cl_int record(const struct given *given, struct recorded *recorded, const struct kernel_record *kernel)
 {
     struct command_buffer *buffer = command_buffer_find(given->handle);

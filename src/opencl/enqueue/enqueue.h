@@ -1,6 +1,6 @@
 /*
- * What every enqueue entry point does first: find the queue's record, or hand the call on
- * untouched.
+ * What every enqueue entry point does first: finds the queue's record, or forwards the call
+ * unchanged.
  */
 #ifndef OPENCL_ENQUEUE_ENQUEUE_H
 #define OPENCL_ENQUEUE_ENQUEUE_H
@@ -13,8 +13,8 @@
 #include "opencl/enqueue/opencl_submit.h"
 
 /*
- * Declares `queue`; a queue that is not ours (unknown, NULL, or we are a forked child) is the
- * driver's affair: the call is answered by `forward`.
+ * Declares `queue`. If the layer does not know the queue (unknown, NULL, or a forked child), the
+ * driver answers the call: `forward`.
  */
 #define ENQUEUE_BEGIN(handle, forward)                                                                       \
     struct queue_record *queue = runtime_off() ? NULL : queue_find(handle);                                  \
@@ -22,8 +22,8 @@
     return (forward)
 
 /*
- * A call that lacks an array it must have: the driver says what is wrong when it can be asked, else
- * we do.
+ * For a call that lacks an array. The driver reports the error if it can be asked, else the layer
+ * does.
  */
 #define ENQUEUE_REQUIRE(condition, code, forward)                                                            \
     do {                                                                                                     \

@@ -28,7 +28,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueNDRangeKernel(cl_command_queue ha
     launch->has_local = local != NULL;
     for (cl_uint d = 0; d < dim; d++) {
         launch->offset[d] = offset ? offset[d] : 0;
-        launch->global[d] = global ? global[d] : 0; /* which OpenCL takes for the same */
+        launch->global[d] = global ? global[d] : 0; /* OpenCL treats a missing global size as 0 */
         launch->local[d] = local ? local[d] : 0;
     }
     draft.queue = queue;

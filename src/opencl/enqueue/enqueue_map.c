@@ -1,4 +1,4 @@
-/* Map and unmap (map.h). */
+/* Map and unmap (graph/deferred_map.h). */
 #include "base/clock.h"
 #include "engine/inferred_job.h"
 #include "opencl/enqueue/enqueue.h"
@@ -16,9 +16,9 @@ static void *answer(void *pointer, cl_int code, cl_int *ret_code)
 }
 
 /*
- * A map that the driver may run at once, or whose caller waits for it anyway. True: the engine has
- * been entered. The list has been waited for then; only a bad one goes on to the driver, which says
- * what is wrong with it.
+ * For a map that the driver may run at once, or whose caller waits for it anyway. True: the engine
+ * has been entered, and the list has been waited for. Only a bad list goes on to the driver, which
+ * reports the error.
  */
 static bool at_once(struct queue_record *queue, struct device_engine *engine, cl_mem mem, cl_map_flags flags,
                     cl_bool blocking, cl_uint *n, const cl_event **waits)
@@ -69,7 +69,7 @@ static cl_int validate_access(cl_mem mem, cl_map_flags flags)
                : CL_INVALID_OPERATION;
 }
 
-/* Puts the deferred map into the graph. Takes the record over. */
+/* Puts the deferred map into the graph. Takes over the record. */
 static void *defer(struct queue_record *queue, struct mem_record *mem, struct map_record *record,
                    cl_command_type type, cl_bool blocking, cl_uint n, const cl_event *waits, cl_event *event,
                    cl_int *ret_code)
@@ -191,8 +191,8 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueUnmapMemObject(cl_command_queue h
     if ((!record || record->direct) && submit_unhindered(queue, n, waits) &&
         spread_admits(&draft, CL_FALSE)) {
         /*
-         * Waits that are over are not passed on: our record of one may be complete a moment before
-         * the driver's handle is.
+         * Waits that are over are not passed on: the layer's record of one may be complete a moment
+         * before the driver's handle is.
          */
         code = issue_whole(&draft, CL_FALSE, code ? n : 0, code ? waits : NULL, event);
         if (code == CL_SUCCESS)

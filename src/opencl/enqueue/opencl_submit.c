@@ -18,15 +18,11 @@ bool submit_idle(const struct queue_record *queue)
     return !runtime.queue_everything && command_queue_idle(&queue->base);
 }
 
-/* The wait list of a call, looked at once. */
+/* The wait list of a call, examined once. */
 struct wait_list {
     bool bad, pending, failed;
-    cl_uint
-        /*
-         * events of the same in-order queue: the driver's own list takes them, so that failures are
-         * inherited
-         */
-        n_pass;
+    /* events of the same in-order queue: passed to the driver, so that failures are inherited */
+    cl_uint n_pass;
     cl_event pass[8];
 };
 
@@ -107,7 +103,7 @@ bool submit_drain(struct queue_record *queue, cl_uint n, const cl_event *waits)
 
 /* --- through the graph --- */
 
-/* The program's event for a command that it cannot get from the driver yet. */
+/* Makes the program's event for a command that the driver does not have yet. */
 static cl_int give_handle(struct opencl_command *command, cl_event *ret_event)
 {
     cl_int code = CL_SUCCESS;
@@ -115,7 +111,8 @@ static cl_int give_handle(struct opencl_command *command, cl_event *ret_event)
     command->handle = front.target.clCreateUserEvent(command->context, &code);
     if (!command->handle)
         return code;
-    front.target.clRetainEvent(command->handle); /* ours, until complete */
+    /* the layer's own reference, until the command is complete */
+    front.target.clRetainEvent(command->handle);
     atomic_store(&command->app_refs, 1);
     command_hold_record(command);
     command_ref(&command->base);
@@ -163,8 +160,8 @@ cl_int submit_queued(struct opencl_command *draft, cl_bool blocking, cl_uint n, 
 /* --- at once --- */
 
 /*
- * Large copies of a caller that blocks anyway are cut here, without a hop to the worker. The engine
- * has been entered.
+ * Cuts a large copy on the calling thread, which blocks anyway, without a hop to the worker. The
+ * engine has been entered.
  */
 static cl_int cut_here(struct device_engine *engine, struct opencl_command *draft, cl_event *ret_event)
 {
@@ -224,17 +221,17 @@ static cl_int issue_now(struct opencl_command *draft, cl_bool blocking, const st
     return code;
 }
 
-/* What one call asks for, and what was decided about it, once. */
+/* One call, and the decisions about it, taken once. */
 struct submission {
     struct opencl_command *draft;
     cl_bool blocking;
     struct wait_list list;
-    bool spreads; /* it could concern other devices */
+    bool spreads; /* the command may involve other devices */
     bool cut;     /* a transfer that is larger than a chunk */
     cl_event *ret_event;
 };
 
-/* From the calling thread. False: it must be queued. */
+/* Issues the command from the calling thread. False: it must be queued. */
 static bool submit_now(struct submission *s, cl_int *ret_code)
 {
     struct opencl_command *draft = s->draft;
@@ -256,14 +253,14 @@ static bool submit_now(struct submission *s, cl_int *ret_code)
     return true;
 }
 
-/* May it go to the driver from here, if engine and lease allow it? */
+/* May the calling thread issue the command, if engine and lease allow it? */
 static bool may_go_now(const struct submission *s)
 {
     const struct opencl_command *draft = s->draft;
 
     if (!submit_idle(draft->queue) || s->list.pending)
         return false;
-    if (kind_of(draft)->launch) /* stays on its device, and whole */
+    if (kind_of(draft)->launch) /* only if the launch stays on its device and whole */
         return !(s->spreads && kind_of(draft)->cut_by_time && spread_wants(draft)) && launch_direct(draft);
     return !s->cut || (s->blocking && validate_draft(draft) == CL_SUCCESS);
 }
@@ -287,7 +284,7 @@ cl_int submit_command(struct opencl_command *draft, cl_bool blocking, cl_uint n,
     code = validate_draft(draft);
     if (code == CL_SUCCESS)
         return submit_queued(draft, blocking, n, waits, ret_event);
-    /* The driver's own answer, when asking it cannot overtake anything. */
+    /* The driver reports the error itself if asking it cannot overtake another command. */
     return atomic_load(&queue->base.n_unissued) == 0 && !s.list.pending
                ? issue_whole(draft, blocking, n, waits, ret_event)
                : code;

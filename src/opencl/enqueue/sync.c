@@ -1,6 +1,6 @@
 /*
- * Markers, barriers, and the calls of other interfaces that we do not schedule but must not let
- * overtake.
+ * Markers, barriers, and calls of other interfaces. The layer does not schedule the latter, but
+ * they must not overtake.
  */
 #include "opencl/enqueue/enqueue.h"
 #include "opencl/graph/opencl_validate.h"
@@ -57,16 +57,17 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueWaitForEvents(cl_command_queue ha
 }
 
 /*
- * Sharing with other interfaces: the driver alone can do it, after everything before it. Waiting
- * here keeps the order; it blocks only when something was enqueued that still waits. True: the list
- * is over and need not be passed on (a handle of ours may be complete a moment later than our
- * record of it); false: it is bad or failed, and the driver says so.
+ * For sharing with other interfaces, which only the driver can do, after everything before it.
+ * Waiting here keeps the order; it blocks only when something enqueued earlier still waits. True:
+ * the list is over and need not be passed on, because the layer's record of an event may be
+ * complete a moment before its handle. False: the list is bad or has failed, and the driver reports
+ * that.
  */
 static bool drained(struct queue_record *queue, cl_uint n, const cl_event *waits)
 {
     bool valid = validate_waits(queue, n, waits) == CL_SUCCESS;
 
-    /* A list with a failure goes to the driver as it is: the handles are events of its own. */
+    /* A list with a failure goes to the driver unchanged: its handles are events of the driver. */
     if (valid && !submit_drain(queue, n, waits))
         valid = false;
     queue_unref(queue);

@@ -137,7 +137,7 @@ static bool keep_mems(struct opencl_command *command)
     return true;
 }
 
-/* Nanoseconds; where nothing is known, as long as fits. */
+/* The expected time in nanoseconds; for an unknown launch, ENGINE_ALONE. */
 static int64_t predict(const struct opencl_command *draft)
 {
     const struct command *base = &draft->base;
@@ -215,8 +215,8 @@ static void release_mem(struct command_callback *base)
 }
 
 /*
- * Takes out the memory objects that the program has let go of: to release them may run its
- * destructor callbacks, which may want a lock that a thread has which waits for the command.
+ * Removes the memory objects that the program has released. Releasing them here may run its
+ * destructor callbacks. These may need a lock of a thread that waits for the command.
  */
 static struct command_callback *take_abandoned(struct opencl_command *command)
 {
@@ -238,7 +238,7 @@ static struct command_callback *take_abandoned(struct opencl_command *command)
     return list;
 }
 
-/* Gives back what is needed only until the command has run: arguments, memory objects. */
+/* Releases what is needed only until the command has run: arguments, memory objects. */
 static void let_go(struct opencl_command *command)
 {
     for (cl_uint i = 0; i < command->n_mems; i++) {

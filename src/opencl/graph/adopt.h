@@ -1,6 +1,6 @@
 /*
- * Commands of the graph: made from drafts with all that they need, kept, let go; and their events
- * as the program knows them. The graph itself is the engine's (engine/graph.h).
+ * Commands of the graph: made from drafts with all that they need, kept and released; and their
+ * events as the program sees them. The graph itself belongs to the engine (engine/graph.h).
  */
 #ifndef OPENCL_GRAPH_ADOPT_H
 #define OPENCL_GRAPH_ADOPT_H
@@ -28,13 +28,16 @@ struct command_callback *command_ending(struct command *command);
 void command_free(struct command *command);
 
 /*
- * The handle is known to be this command's as long as the record is held: by each reference of the
- * program, each callback.
+ * The handle means this command as long as the record is held: by each reference of the program and
+ * by each callback.
  */
 void command_hold_record(struct opencl_command *command);
 void command_drop_record(struct opencl_command *command);
 
-/* Puts it behind the events of the list, ours and the driver's, and its queue's order. */
+/*
+ * Submits the command behind the events of the list, the layer's and the driver's, and behind its
+ * queue's order.
+ */
 void command_submit(struct opencl_command *command, cl_uint n_waits, const cl_event *waits);
 
 /*

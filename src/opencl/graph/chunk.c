@@ -45,8 +45,8 @@ size_t chunk_bytes_to_image(const struct opencl_command *command)
 
 /*
  * An array of one-dimensional images on the host, with a pitch for its slices. Each slice is one
- * row, so the pitch of slices tells them apart, but some drivers use the pitch of rows. Such a copy
- * is left whole.
+ * row, so the pitch of slices should separate them, but some drivers use the pitch of rows. Such a
+ * copy runs whole.
  */
 static bool pitch_is_doubtful(const struct opencl_command *command)
 {
@@ -67,7 +67,7 @@ size_t chunk_size(const struct opencl_command *command)
 
 /* --- cuts --- */
 
-/* Whole elements of a pattern. */
+/* Units are whole elements of a pattern. */
 static uint64_t plan_bytes(struct chunk_cut *cut, size_t bytes, size_t chunk, size_t pattern)
 {
     cut->base.step = chunk / pattern ? chunk / pattern * pattern : pattern;
@@ -91,8 +91,8 @@ uint64_t chunk_plan_svm_fill(struct chunk_cut *cut, size_t bytes, size_t chunk)
 }
 
 /*
- * Pitches that were left to the driver depend on the region; a piece has another region than the
- * whole.
+ * Pitches that were left to the driver depend on the region, and a piece has another region than
+ * the whole.
  */
 static void fix_pitches(struct command_transfer *t, size_t width)
 {
@@ -170,7 +170,7 @@ CHUNK(box_host)
 
     chunk_box_fill(cut, begin, end, ret_chunk);
     t->host = (char *)t->host + begin / cut->rows * t->slice + begin % cut->rows * t->row;
-    t->slice = 0; /* it is within one slice, and an image without slices has no pitch for them */
+    t->slice = 0; /* the chunk is within one slice, and an image without slices has no slice pitch */
 }
 
 CHUNK(box_bytes)

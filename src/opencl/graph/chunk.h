@@ -1,6 +1,6 @@
 /*
- * Transfers: how many bytes they move, how large a chunk may be, and their chunks. Functions of
- * kinds.h rows; chunk_size() and chunk_issue() are for all of them.
+ * Transfers: the bytes that they move, the largest chunk, and their chunks. Most functions are rows
+ * of kinds.h; chunk_size() and chunk_issue() serve all kinds.
  */
 #ifndef OPENCL_GRAPH_CHUNK_H
 #define OPENCL_GRAPH_CHUNK_H
@@ -8,16 +8,19 @@
 #include "engine/pipe.h"
 #include "opencl/graph/opencl_command.h"
 
-/* A transfer that is cut: what the driver is asked for, without what the graph keeps beside it. */
+/*
+ * A transfer that is cut: the parameters of the driver's call, without what the graph keeps beside
+ * them.
+ */
 struct chunk_cut {
     struct piece_cut base;
-    struct opencl_command request; /* of the whole, with every pitch said */
-    /* in a slice: units are rows, of one slice at most in a piece; 0: bytes */
+    struct opencl_command request; /* the whole transfer, with every pitch explicit */
+    /* rows of a slice: units are rows, and a piece stays within one slice; 0: units are bytes */
     size_t rows;
-    size_t element; /* bytes in it */
+    size_t element; /* bytes in a unit */
 };
 
-/* The largest chunk for it; SIZE_MAX: whole. */
+/* The largest chunk for the transfer; SIZE_MAX: it runs whole. */
 size_t chunk_size(const struct opencl_command *command);
 
 /* kind::issue and kind::issue_range of every transfer. */

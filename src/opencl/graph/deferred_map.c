@@ -24,7 +24,7 @@ void map_note(struct mem_record *mem, void *pointer)
     struct map_record *record = calloc(1, sizeof *record);
 
     if (!record)
-        return; /* its unmap will be answered by the driver */
+        return; /* the driver will answer its unmap */
     record->pointer = record->driver_pointer = pointer;
     record->direct = true;
     link_record(mem, record);
@@ -60,8 +60,8 @@ struct map_record *map_defer_buffer(struct mem_record *mem, cl_map_flags flags, 
 }
 
 /*
- * What the driver says of the image's rows. Some drivers say 0 unless the program gave a pitch:
- * rows and slices without padding, then.
+ * Asks the driver for the pitches of the image's rows. Some drivers answer 0 unless the program
+ * gave a pitch; then rows and slices have no padding.
  */
 static void ask_pitches(struct map_record *record, cl_mem image, cl_mem_object_type type)
 {
@@ -150,7 +150,9 @@ cl_uint map_n_deferred(struct mem_record *mem)
     return n;
 }
 
-/* Copies between the driver's region and ours; nothing to do when they are the same place. */
+/*
+ * Copies between the driver's region and the layer's; nothing to do when they are the same memory.
+ */
 static void copy_region(const struct map_record *record, bool back)
 {
     char *ours = record->pointer, *theirs = record->driver_pointer;

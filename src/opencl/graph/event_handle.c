@@ -1,5 +1,6 @@
 /*
- * Events: the driver's own pass through; handles of ours are disguised by the record behind them.
+ * Events. The driver's own events pass through. For the layer's handles, the record behind them
+ * answers.
  */
 #include <string.h>
 
@@ -38,7 +39,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clSetUserEventStatus(cl_event handle, cl_i
     struct opencl_command *node = find(handle);
     cl_int code;
 
-    if (node && !kind_of(node)->user) { /* a command's event in disguise */
+    if (node && !kind_of(node)->user) { /* the event of a command of the layer */
         command_unref(&node->base);
         return CL_INVALID_EVENT;
     }
@@ -69,7 +70,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clSetEventCallback(cl_event handle, cl_int
     return code;
 }
 
-/* Are they all of commands in our graph, and such that the driver would wait for them? */
+/* Do all events belong to commands in the graph, and would the driver wait for them? */
 static bool all_ours(cl_uint n, const cl_event *list)
 {
     cl_context context = NULL;
@@ -97,8 +98,9 @@ static void wait_in_graph(cl_event handle)
 }
 
 /*
- * Handles are real user events of the program's context, set when the command ends: the driver can
- * wait for them. Where we can, we wait first: the calling thread then does the work of the workers.
+ * The layer's handles are real user events of the program's context, set when the command ends, so
+ * the driver can wait for them. If possible, the thread first waits in the layer, where it can do
+ * the work of the workers.
  */
 CL_API_ENTRY cl_int CL_API_CALL entry_clWaitForEvents(cl_uint n, const cl_event *list)
 {
@@ -152,7 +154,8 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clGetEventInfo(cl_event handle, cl_event_i
 }
 
 /*
- * Our queues always have the driver's profiling on; the program sees it only where it asked for it.
+ * The layer's queues always have the driver's profiling on. The program sees profiling only if it
+ * asked for it.
  */
 static bool profiling_asked(cl_event handle)
 {
@@ -194,7 +197,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clGetEventProfilingInfo(cl_event handle, c
         return front.target.clGetEventProfilingInfo(handle, name, room, ret_value, ret_size);
     }
     times_of(node, times);
-    if (index == 4) /* CL_PROFILING_COMMAND_COMPLETE: no command of ours has children */
+    if (index == 4) /* CL_PROFILING_COMMAND_COMPLETE: commands of the layer have no children */
         index = 3;
     if ((node->queue->properties & CL_QUEUE_PROFILING_ENABLE) && graph_status(&node->base) == CL_COMPLETE &&
         node->base.timed)
@@ -230,7 +233,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clReleaseEvent(cl_event handle)
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clFlush(cl_command_queue handle)
 {
-    return front.target.clFlush(handle); /* what is queued with us is on its way already */
+    return front.target.clFlush(handle); /* queued commands need no flush */
 }
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clFinish(cl_command_queue handle)

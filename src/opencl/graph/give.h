@@ -1,4 +1,4 @@
-/* The driver's enqueue call of each kind, with nothing around it: rows of kinds.h. */
+/* The driver's plain enqueue call of each kind: rows of kinds.h. */
 #ifndef OPENCL_GRAPH_GIVE_H
 #define OPENCL_GRAPH_GIVE_H
 

@@ -8,7 +8,7 @@
 #include "opencl/program/program_record.h"
 
 enum {
-    OWN_LOCAL = 64, /* the largest local size that we choose */
+    OWN_LOCAL = 64, /* the largest local size that the layer chooses */
 };
 
 /* kernel_record::slice_state */
@@ -42,8 +42,8 @@ size_t launch_groups(const struct opencl_launch *launch)
 }
 
 /*
- * A local size for a kernel that cannot see it: the largest divisor of the width that is not too
- * large.
+ * A local size for a kernel that cannot observe it: the largest divisor of the width up to
+ * OWN_LOCAL.
  */
 static void choose_local(struct piece_launch *launch, const struct translate_kernel *about)
 {
@@ -84,8 +84,8 @@ static bool may_be_wide(const struct opencl_command *command)
 }
 
 /*
- * As launch_geometry(), of a kernel that always runs rewritten. False: this launch goes as the
- * program made it.
+ * As launch_geometry(), for a kernel that always runs rewritten. False: this launch runs the
+ * program's own kernel.
  */
 static bool rewritten_geometry(const struct opencl_command *command, struct opencl_cut *ret_cut)
 {
@@ -99,7 +99,7 @@ static bool rewritten_geometry(const struct opencl_command *command, struct open
     return true;
 }
 
-/* False: as one, the driver would compile the kernel anew for this launch. */
+/* False: the driver would compile the kernel anew if this launch ran as one command. */
 static bool stays_compiled(const struct opencl_command *draft)
 {
     struct opencl_cut cut;
@@ -119,16 +119,16 @@ bool launch_direct(const struct opencl_command *draft)
         return false;
     if (!draft->base.policy.slicing)
         return true;
-    if (runtime.settings.slice > 0) /* how all launches run is decided with the first */
+    if (runtime.settings.slice > 0) /* the first launch decides how all launches run */
         return atomic_load(&kernel->slice_state) != LAUNCH_UNDECIDED && draft->u.launch.has_local &&
                launch_groups(&draft->u.launch) <= (size_t)runtime.settings.slice;
-    /* one that was never measured is predicted longer */
+    /* a launch that was never measured has a longer prediction */
     return draft->base.predicted <= pipe_piece_ns();
 }
 
 /*
- * Counts a launch that is not cut, and says why: once per kernel and reason, with a name and what
- * helps.
+ * Counts a launch that is not cut. Makes a notice with the reason and advice, once per kernel and
+ * reason.
  */
 static void count_whole(const struct opencl_command *command, enum session_counter counter)
 {
@@ -152,7 +152,7 @@ static void count_whole(const struct opencl_command *command, enum session_count
 _Static_assert(COUNTER_UNSLICED_OTHER - COUNTER_UNSLICED_BINARY == NOTICE_OTHER - NOTICE_BINARY,
                "both follow wire/notice.def");
 
-/* Too long for a piece, also for the plan's. */
+/* Is it too long for one piece, also for the plan's? */
 static bool is_long(int64_t predicted)
 {
     int64_t limit = policy_piece() > pipe_piece_ns() ? policy_piece() : pipe_piece_ns();
@@ -160,7 +160,7 @@ static bool is_long(int64_t predicted)
     return predicted > limit;
 }
 
-/* Of a launch that would be cut if it had the groups. */
+/* Why a launch runs as one command although its kernel can be cut. */
 static enum session_counter why_as_one(const struct opencl_command *command)
 {
     const struct opencl_launch *launch = &command->u.launch;
@@ -188,10 +188,7 @@ void launch_count_direct(const struct opencl_command *draft)
     count_whole(draft, launch_why_whole(draft));
 }
 
-/*
- * The offsets are the kernel's own affair in a rewritten launch, so the driver does not look at
- * them.
- */
+/* A rewritten kernel computes the offsets itself, so the driver does not check them. */
 static bool offsets_fit(const struct opencl_launch *launch, cl_uint address_bits)
 {
     size_t largest = address_bits < 64 ? ((size_t)1 << address_bits) - 1 : SIZE_MAX;
@@ -202,7 +199,7 @@ static bool offsets_fit(const struct opencl_launch *launch, cl_uint address_bits
     return true;
 }
 
-/* Gives the driver all groups of the cut as one command; no enqueue call is begun. */
+/* Gives the driver all groups of the cut as one command. No enqueue call may be in progress. */
 static cl_int give_as_one(const struct opencl_command *command, cl_kernel kernel, struct opencl_cut *cut,
                           const size_t *global, cl_uint n, const cl_event *waits, cl_event *event)
 {
@@ -286,7 +283,7 @@ bool launch_decided(const struct opencl_command *command, baton_nsec until_at)
            program_decided(kernel->program, until_at);
 }
 
-/* How the launch is to be cut; false: whole, with the reason counted. */
+/* How the launch is cut; false: it runs whole, and the reason is counted. */
 static bool plan_cut(struct opencl_command *command, struct opencl_cut *ret_cut)
 {
     struct opencl_launch *launch = &command->u.launch;
@@ -387,8 +384,8 @@ cl_int launch_pieces(struct piece_pipe *pipe, struct opencl_cut *cut, struct pie
 }
 
 /*
- * The rewritten kernel may need more registers than the program's own, and then a group of it may
- * be too large.
+ * The rewritten kernel may need more registers than the program's own. Then a group of it may be
+ * too large.
  */
 static bool group_fits(cl_kernel kernel, const struct opencl_command *command, const struct opencl_cut *cut)
 {
@@ -402,7 +399,7 @@ static bool group_fits(cl_kernel kernel, const struct opencl_command *command, c
            items <= most;
 }
 
-/* False: not one piece was taken by the driver, so nothing of it has run. */
+/* False: the driver took no piece, so nothing has run. */
 static bool issue_in_pieces(struct piece_pipe *pipe, struct opencl_command *command, struct opencl_cut *cut,
                             cl_int *ret_code)
 {

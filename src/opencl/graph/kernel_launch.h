@@ -1,4 +1,4 @@
-/* Kernel launches: how long one will take, whether it is cut, and the pieces. */
+/* Kernel launches: how long a launch will take, whether it is cut, and its pieces. */
 #ifndef OPENCL_GRAPH_LAUNCH_H
 #define OPENCL_GRAPH_LAUNCH_H
 
@@ -10,7 +10,7 @@
 #include "translate/piece.h"
 #include "translate/translate.h"
 
-/* Work-groups of a launch with a given local size; 0: the driver chooses it. */
+/* Work-groups of a launch with a given local size; 0: the driver chooses the local size. */
 size_t launch_groups(const struct opencl_launch *launch);
 
 static inline size_t launch_items(const struct opencl_launch *launch)
@@ -22,9 +22,7 @@ static inline size_t launch_items(const struct opencl_launch *launch)
     return n;
 }
 
-/*
- * May this launch go to the driver at once and whole? False: a worker decides, maybe with pieces.
- */
+/* May this launch go to the driver at once and whole? False: a worker decides, and may cut it. */
 bool launch_direct(const struct opencl_command *draft);
 
 /* Why a launch goes to the driver whole: a counter of wire/counters.def. */
@@ -35,47 +33,50 @@ void launch_count_direct(const struct opencl_command *draft);
 
 /*
  * On a worker, before it enters the engine: is it known whether the kernel can be cut? Waits until
- * the instant for the rewritten program; building takes tens of milliseconds, in which others shall
- * have the engine.
+ * the instant for the rewritten program. Building takes tens of milliseconds, during which other
+ * clients should have the engine.
  */
 bool launch_decided(const struct opencl_command *command, baton_nsec until_at);
 
 /*
- * Gives a launch to the driver whole, as its rewritten twin, from a draft or a queued command, with
- * no enqueue call begun. False: the driver has taken nothing, and the launch goes to it as it is. A
- * kernel that is ever cut runs as its twin even when it runs whole: a driver that compiles at the
- * first launch would otherwise compile twice, the second time in the middle of the program's work.
+ * Gives a launch to the driver whole, as its rewritten twin, from a draft or a queued command. No
+ * enqueue call may be in progress. False: the driver has taken nothing, and the caller issues the
+ * launch unchanged.
+ *
+ * A kernel that is ever cut runs as its twin even when it runs whole. Otherwise a driver that
+ * compiles at the first launch would compile twice, the second time in the middle of the program's
+ * work.
  */
 bool launch_give_rewritten(const struct opencl_command *command, cl_uint n, const cl_event *waits,
                            cl_event *event);
 
 /*
- * On a thread that has entered the engine: the whole launch, or its pieces. Only once
+ * On a thread that has entered the engine: issues the whole launch, or its pieces. Call only after
  * launch_decided(). *ret_event: of the whole.
  */
 cl_int launch_issue(struct piece_pipe *pipe, struct opencl_command *command, cl_event *ret_event);
 
-/* A launch as flattened groups, and how it is cut into pieces: a unit is a work-group. */
+/* A launch as a flat range of work-groups, and how it is cut. A unit is a work-group. */
 struct opencl_cut {
     struct piece_cut base;
     struct piece_launch launch;
     struct piece piece;
-    struct variant_launch shape; /* the local size again, and the number of groups */
+    struct variant_launch shape; /* the local size, and the number of groups */
     /* of the rewritten program, with its arguments set; while pieces run */
     cl_kernel kernel;
-    struct variants *variants; /* borrowed; NULL: not minded */
+    struct variants *variants; /* borrowed; NULL: the driver does not have the quirk */
 };
 
 /*
- * False: it cannot be expressed as a range of equal groups. base is left to the caller, but for
- * unit_items.
+ * False: the launch cannot be expressed as a range of equal groups. Leaves `base` to the caller,
+ * except for unit_items.
  */
 bool launch_geometry(const struct opencl_launch *launch, const struct translate_kernel *about,
                      struct opencl_cut *ret_cut);
 
 /*
- * Groups of it on the pipe's command's queue, piece by piece, with cut->kernel. What was issued
- * last is still in flight when it returns; at exit it stops between pieces.
+ * Issues groups on the queue of the pipe's command, piece by piece, with cut->kernel. The last
+ * pieces are still in flight on return. At exit it stops between pieces.
  */
 cl_int launch_pieces(struct piece_pipe *pipe, struct opencl_cut *cut, struct piece_source source);
 
@@ -86,8 +87,8 @@ uint64_t launch_bend_step(const struct opencl_command *command, const struct pie
                           double fits, uint64_t left);
 
 /*
- * What the driver calls a task: it may report a launch, and the event of a queued task must say the
- * same.
+ * The event type that the driver reports for a task. It may be that of a launch, and the event of a
+ * queued task must report the same.
  */
 cl_command_type launch_task_type(void);
 void launch_task_seen(cl_event driver_event);

@@ -1,7 +1,7 @@
 /*
- * One enqueued command of OpenCL, and also the node that a user event is in the graph: the engine's
- * part first (engine/command.h), then what the driver's call needs. The entry points make it on the
- * stack as a draft; enqueue/opencl_submit.h copies it to the heap only when it cannot go to the
+ * One enqueued command of OpenCL, or the node of a user event in the graph. The engine's part comes
+ * first (engine/command.h), then the parameters of the driver's call. An entry point makes it on
+ * the stack as a draft. enqueue/opencl_submit.h copies it to the heap only when it cannot go to the
  * driver at once.
  */
 #ifndef OPENCL_GRAPH_COMMAND_H
@@ -14,7 +14,7 @@
 
 #include "engine/command.h"
 
-/* Rows of kinds.h. Their order means nothing. */
+/* Rows of kinds.h, in any order. */
 enum opencl_kind {
     COMMAND_USER, /* a user event of the program: a node without work */
     COMMAND_READ,
@@ -30,7 +30,7 @@ enum opencl_kind {
     COMMAND_IMAGE_TO_BUFFER,
     COMMAND_BUFFER_TO_IMAGE,
     COMMAND_FILL_IMAGE,
-    COMMAND_MAP, /* deferred: see map.h */
+    COMMAND_MAP, /* deferred: see deferred_map.h */
     COMMAND_UNMAP,
     COMMAND_MIGRATE,
     COMMAND_KERNEL,
@@ -62,7 +62,7 @@ struct arg_value {
         unsigned char *large; /* owned, when size > 32 */
         const void *svm;
     } value;
-    cl_sampler sampler; /* a reference, in what is kept for a launch: the value is its handle */
+    cl_sampler sampler; /* a reference, for a launch that is kept: the value is its handle */
 };
 
 struct opencl_launch {
@@ -70,12 +70,12 @@ struct opencl_launch {
     cl_uint dim;
     bool has_local;
     size_t offset[3], global[3], local[3];
-    struct arg_value *args; /* owned: n_args, and KERNEL_EXEC_INFOS behind; NULL while a draft */
+    struct arg_value *args; /* owned: n_args, then KERNEL_EXEC_INFOS; NULL in a draft */
     cl_uint n_args;
 };
 
 struct command_transfer { /* read, write, copy, fill, and their rect and image forms */
-    cl_mem a, b;          /* the object; for copies from a to b */
+    cl_mem a, b;          /* the object; a copy goes from a to b */
     size_t offset, offset_b, size;
     void *host;
     size_t origin[3], origin_b[3], region[3];
@@ -86,7 +86,7 @@ struct command_transfer { /* read, write, copy, fill, and their rect and image f
 
 struct command_native {
     void(CL_CALLBACK *run)(void *);
-    void *args; /* the program's while a draft, then owned */
+    void *args; /* the program's in a draft, else owned */
     size_t size;
     cl_uint n;
     const cl_mem *mems;
@@ -108,8 +108,8 @@ struct command_svm {
 };
 
 /*
- * A callback of the program on an event of ours, or a memory object to be released between two
- * commands.
+ * A callback of the program for an event of the layer, or a memory object to be released between
+ * two commands.
  */
 struct event_callback {
     struct command_callback base;
@@ -123,7 +123,7 @@ struct opencl_command {
     struct command base;
     enum opencl_kind kind;
     cl_command_type type;
-    /* base.queue's record; NULL: a user event; a reference once on the heap */
+    /* the record of base.queue; NULL: a user event; a reference once on the heap */
     struct queue_record *queue;
     cl_context context;
     union {
@@ -145,11 +145,11 @@ struct opencl_command {
     /* From here on: heap only. */
     void *owned;                 /* freed with the command */
     cl_mem *mems;                /* owned array of references, held until done */
-    struct mem_record **records; /* of the same, in the same memory; NULL where there is none */
+    struct mem_record **records; /* their records, in the same block; NULL where there is none */
     cl_uint n_mems;
-    cl_event handle;      /* the program's, a user event of its context; NULL: it wanted none */
-    atomic_uint app_refs; /* of handle */
-    /* those, and callbacks that have not returned: the handle is known as long */
+    cl_event handle;      /* the program's event, a user event of its context; NULL: it asked for none */
+    atomic_uint app_refs; /* the program's references to handle */
+    /* app_refs, and callbacks that have not returned; the handle stays known until 0 */
     atomic_uint record_holds;
 };
 
@@ -158,7 +158,7 @@ static inline struct opencl_command *opencl_command_of(struct command *command)
     return (struct opencl_command *)(void *)command;
 }
 
-/* The driver's events are the engine's marks. */
+/* The driver's events are the marks of the engine. */
 static inline struct mark *mark_of(cl_event event)
 {
     return (struct mark *)(void *)event;

@@ -5,7 +5,7 @@
 #include "opencl/layer.h"
 #include "opencl/opencl_objects.h"
 
-/* Does the driver make such a command wait for others by itself? */
+/* Does the driver itself make such a command wait for others? */
 static bool driver_waits(const struct opencl_command *command)
 {
     return kind_of(command)->driver_waits == WAITS_ALWAYS ||

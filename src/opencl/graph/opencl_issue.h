@@ -1,4 +1,4 @@
-/* Commands in the driver's language: one call per kind, whole or as chunks. */
+/* Commands as calls of the driver: one call per kind, whole or as chunks. */
 #ifndef OPENCL_GRAPH_OPENCL_ISSUE_H
 #define OPENCL_GRAPH_OPENCL_ISSUE_H
 

@@ -76,8 +76,7 @@ bool validate_host_access(cl_mem mem, bool reads, bool writes)
 }
 
 /*
- * Both in one buffer: how far b's byte at offset_b lies behind a's at offset. False: in different
- * ones.
+ * In one buffer: the distance from a's byte at offset to b's at offset_b. False: different buffers.
  */
 static bool distance(cl_mem a, size_t offset, cl_mem b, size_t offset_b, int64_t *ret_distance)
 {
@@ -98,7 +97,7 @@ static bool empty(const size_t region[3])
     return !region[0] || !region[1] || !region[2];
 }
 
-/* Does the box fit into the buffer, with pitches that make sense? */
+/* Does the box fit into the buffer, and are its pitches valid? */
 static bool rect_fits(cl_mem mem, const size_t origin[3], const size_t region[3], size_t row, size_t slice)
 {
     size_t last;
@@ -157,7 +156,7 @@ cl_int validate_linear(const struct opencl_command *c)
             return CL_MEM_COPY_OVERLAP;
         return CL_SUCCESS;
     }
-    /* nothing at all is for the driver to judge */
+    /* the driver judges an empty transfer */
     if (t->size && !validate_range(t->a, t->offset, t->size))
         return CL_INVALID_VALUE;
     if (kind->from == SIDE_PATTERN)
@@ -170,14 +169,14 @@ cl_int validate_linear(const struct opencl_command *c)
     return validate_host_access(t->a, reads, !reads) ? CL_SUCCESS : CL_INVALID_OPERATION;
 }
 
-/* Two boxes of one shape, so far apart in memory: is there a byte in both? */
+/* Do two boxes of one shape, this far apart in memory, have a byte in common? */
 static bool boxes_meet(int64_t apart, const size_t region[3], int64_t row, int64_t slice)
 {
     int64_t width = (int64_t)region[0], rows = (int64_t)region[1], slices = (int64_t)region[2];
 
     for (int64_t z = 1 - slices; z < slices; z++) {
         int64_t rest = apart - z * slice,
-                y = rest / row; /* the rows that come closest: y, and those beside it */
+                y = rest / row; /* the rows that come closest: y, and the neighbours of y */
         for (int64_t near = y - 1; near <= y + 1; near++)
             if (llabs(near) < rows && llabs(rest - near * row) < width)
                 return true;
@@ -186,7 +185,7 @@ static bool boxes_meet(int64_t apart, const size_t region[3], int64_t row, int64
 }
 
 /*
- * Within one buffer: pitches that differ are forbidden, and so is a byte that is read and written.
+ * Within one buffer, different pitches are forbidden, and so is reading and writing the same byte.
  */
 static cl_int validate_copy_rect(const struct command_transfer *t)
 {
@@ -269,7 +268,7 @@ cl_int validate_image(const struct opencl_command *c)
                                                                                       : CL_INVALID_OPERATION;
 }
 
-/* reqd_work_group_size names three dimensions, also for a launch of one. */
+/* reqd_work_group_size has three dimensions, also for a launch with one. */
 static bool as_required(const struct opencl_launch *l, cl_device_id device)
 {
     size_t required[3] = {0};

@@ -1,7 +1,7 @@
 /*
- * What an enqueue call must refuse at once, for commands that cannot be given to the driver yet.
- * When the queue is empty the driver itself is asked; tests/conformance compares the two for every
- * entry point.
+ * The errors that an enqueue call must report at once, for commands that cannot go to the driver
+ * yet. When the queue is empty the driver itself is asked. tests/opencl/conformance.sh compares
+ * both answers for every entry point.
  */
 #ifndef OPENCL_GRAPH_OPENCL_VALIDATE_H
 #define OPENCL_GRAPH_OPENCL_VALIDATE_H
@@ -32,7 +32,7 @@ cl_int validate_waits(const struct queue_record *queue, cl_uint n, const cl_even
 /* The parts that map calls need before they have a draft. */
 cl_int validate_mem(const struct queue_record *queue, cl_mem mem, bool image);
 cl_int validate_region(cl_mem image, const size_t *origin, const size_t *region);
-bool validate_range(cl_mem mem, size_t offset, size_t size);    /* false: outside, or nothing */
-bool validate_host_access(cl_mem mem, bool reads, bool writes); /* by the flags it was made with */
+bool validate_range(cl_mem mem, size_t offset, size_t size);    /* false: outside the object, or empty */
+bool validate_host_access(cl_mem mem, bool reads, bool writes); /* by the flags that it was created with */
 
 #endif

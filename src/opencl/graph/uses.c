@@ -6,7 +6,7 @@
 #include "opencl/opencl_objects.h"
 #include "translate/translate.h"
 
-/* All of an object, which may be read and written. */
+/* The whole object, which may be read and written. */
 static bool visit_any(cl_mem handle, mem_visit *visit, void *data)
 {
     struct mem_use use = {.handle = handle, .size = SIZE_MAX, .reads = true, .writes = true};

@@ -17,7 +17,7 @@ USES(read);      /* bytes of a */
 USES(write);     /* bytes of a */
 USES(copy);      /* bytes of a, to b */
 USES(read_box);  /* somewhere in a */
-USES(write_box); /* somewhere in a, the rest of which stays */
+USES(write_box); /* somewhere in a; the rest of a stays valid */
 USES(copy_box);  /* somewhere in a, to somewhere in b */
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Kernel objects: what the program sets is remembered as it is set, so that a launch can be issued
- * later, on an object of our own, with the arguments of its enqueue call.
+ * Kernel objects. The layer remembers arguments as the program sets them. So a launch can be issued
+ * later, on a kernel object of the layer, with the arguments of its enqueue call.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -198,7 +198,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clSetKernelArg(cl_kernel handle, cl_uint i
         if (value) {
             if (!set_bytes(arg, value, size))
                 code = CL_OUT_OF_HOST_MEMORY;
-        } else { /* local memory, or no buffer: repeated as it was said */
+        } else { /* local memory, or no buffer: set again as it was */
             arg_value_done(arg);
             arg->kind = ARG_NULL;
             arg->size = size;

@@ -49,7 +49,7 @@ static void key_of(const unsigned char *binary, size_t length, char ret_key[HASH
 }
 
 /*
- * Can the text be had again? Which files were included is known only if it was noted when they were
+ * Can the text be obtained again? Included files are known only if they were noted when they were
  * read.
  */
 static bool repeatable(const struct program_record *program)
@@ -113,7 +113,7 @@ void known_binaries_remember(const struct program_record *program, unsigned char
                 continue;
             key_of(binaries[i], sizes[i], key);
             (void)cache_write(folder, key, writer.bytes,
-                              writer.length); /* without it the binary is merely not sliceable */
+                              writer.length); /* if this fails, kernels of the binary only run whole */
         }
     record_done(&writer);
     free(folder);
@@ -124,7 +124,7 @@ static char *text_of(const struct record *record)
     return program_text_copy((const char *)record->bytes, record->length);
 }
 
-/* What one binary came from; NULL: unknown. The caller's. */
+/* What the binary was made from; NULL: unknown. The caller frees it. */
 static uint8_t *look_up(const unsigned char *binary, size_t length, size_t *ret_n)
 {
     char key[HASH_TEXT], *folder = cache_folder();
@@ -147,7 +147,7 @@ bool known_binaries_refuses(const unsigned char *const binaries[], const size_t 
     bool refuses = false;
 
     if (runtime.settings.binaries != SETTING_BINARIES_REFUSE || !known_binaries_mark()[0])
-        /* without a folder nothing is known, and the next build would be refused as well */
+        /* without a folder nothing is known, and refusing would fail the next build too */
         return false;
     for (size_t i = 0; i < n; i++) {
         size_t size;
@@ -161,7 +161,7 @@ bool known_binaries_refuses(const unsigned char *const binaries[], const size_t 
     return refuses;
 }
 
-/* A part of a program that was linked, as it was when it was compiled. NULL: no memory. */
+/* A part of a linked program, as it was compiled. NULL: no memory. */
 static struct program_record *add_part(struct program_record *program)
 {
     struct program_record **grown =
@@ -192,8 +192,8 @@ static bool add_header(struct program_record *part, const struct record *name)
 }
 
 /*
- * One record of what describe() wrote. *at: the program or part that it belongs to. False: it makes
- * no sense, or no memory.
+ * Reads one record written by describe(). *at: the program or part that it belongs to. False:
+ * malformed, or no memory.
  */
 static bool take_record(struct program_record *program, struct program_record **at,
                         const struct record *record)
@@ -240,7 +240,7 @@ static void take(struct program_record *program, const uint8_t *bytes, size_t n)
     program->known_binary = good && code == 1 && at && at->source && at->options && at->files;
     if (program->known_binary)
         return;
-    program->linked = false; /* what was taken is freed with the record */
+    program->linked = false; /* what was read is freed with the record */
     free(program->source);
     program->source = NULL;
 }

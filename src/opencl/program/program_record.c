@@ -38,10 +38,7 @@ static void forget_headers(struct program_record *program)
     program->n_headers = 0;
 }
 
-/*
- * Copies what was embedded: the program may release its headers as soon as the compile call
- * returns.
- */
+/* Copies embedded headers: the program may release them as soon as the compile call returns. */
 static void keep_headers(struct program_record *program, cl_uint n, const cl_program *headers,
                          const char **names)
 {
@@ -167,7 +164,7 @@ CL_API_ENTRY cl_program CL_API_CALL entry_clCreateProgramWithBinary(cl_context c
     return handle;
 }
 
-/* Its twin would be another program: it runs whole. */
+/* The record's source is unknown from now on, so its kernels run whole. */
 static void forget_source(struct program_record *record)
 {
     free(record->source);
@@ -177,16 +174,13 @@ static void forget_source(struct program_record *record)
 
 typedef cl_program(CL_API_CALL *il_function)(cl_context, const void *, size_t, cl_int *);
 
-/*
- * The driver's function: that of cl_khr_il_program before OpenCL 2.1, which made it part of the
- * API.
- */
+/* The driver's function: from the core API, or that of cl_khr_il_program before OpenCL 2.1. */
 static il_function il_function_of(cl_context context)
 {
     static const char name[] = "clCreateProgramWithILKHR";
     cl_platform_id platform = NULL;
     cl_device_id devices[64];
-    char text[256] = ""; /* an answer that does not fit is none */
+    char text[256] = ""; /* an answer that does not fit counts as none */
     unsigned major = 0, minor = 0;
     void *extension = NULL;
 
@@ -272,7 +266,7 @@ CL_API_ENTRY cl_program CL_API_CALL entry_clCreateProgramWithBuiltInKernels(cl_c
     return handle;
 }
 
-/* Of a binary whose link is known. */
+/* For a binary whose link is known. */
 static void share_parts(struct program_record *record, const struct program_record *old)
 {
     record->linked = old->linked;
@@ -284,9 +278,9 @@ static void share_parts(struct program_record *record, const struct program_reco
 }
 
 /*
- * A build is about to begin: from now on the handle stands for a program with these options. One
- * that was built before gets a fresh record, since launches that are still queued need the old
- * one's twin. Returns the record to go back to if the driver refuses; NULL: none.
+ * A build is about to begin: from now on the handle means a program with these options. A program
+ * that was built before gets a fresh record, because queued launches still need the twin of the old
+ * one. Returns the record to restore if the driver refuses; NULL: none.
  */
 static struct program_record *begin_build(cl_program handle, enum translate_mode mode, const char *options,
                                           cl_uint n_headers, const cl_program *headers, const char **names)
@@ -297,7 +291,10 @@ static struct program_record *begin_build(cl_program handle, enum translate_mode
         return NULL;
     if (old->built) {
         record = note(handle,
-                      /* takes the place, and the table's reference to the old one becomes ours */
+                      /*
+                       * takes the place of the old record, whose reference from the table goes to
+                       * the caller
+                       */
                       old->context);
         if (!record)
             return old;
@@ -406,7 +403,7 @@ CL_API_ENTRY cl_program CL_API_CALL entry_clLinkProgram(cl_context context, cl_u
             break;
         record->parts[record->n_parts++] = part;
     }
-    record->built = record->n_parts == n; /* else it cannot be repeated: whole */
+    record->built = record->n_parts == n; /* otherwise the link cannot be repeated, and kernels run whole */
     return handle;
 }
 

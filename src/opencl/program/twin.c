@@ -58,8 +58,8 @@ static void describe(cl_device_id device, struct device_text *ret_text, struct t
 }
 
 /*
- * Rewrites one source for the first device of the context (devices of one context must agree, or
- * the build will say so).
+ * Rewrites one source for the first device of the context. If the devices of a context need
+ * different texts, the build fails.
  */
 static int rewrite(const struct program_record *program, cl_device_id device, enum translate_mode mode,
                    struct translate_result *ret_result)
@@ -87,7 +87,7 @@ static int rewrite(const struct program_record *program, cl_device_id device, en
 
 /*
  * From here to the end of the build the driver's context is used, so a reference to the program
- * remains (twin_let_go waits). False: the twin is not needed any more. The context is not retained
+ * remains (twin_let_go() waits). False: the twin is not needed. The context is not retained
  * instead: it would outlive the program's last release of it, and some drivers then fail in a
  * second context (quirks/quirks.def).
  */
@@ -103,14 +103,15 @@ static bool begin_building(struct program_record *program)
 
 cl_program twin_create(cl_context context, const char *text, size_t length)
 {
-    static const uint32_t magic = 0x07230203; /* of a SPIR-V module; the rewritten one is in our byte order */
+    /* of a SPIR-V module; the rewritten one has the byte order of this machine */
+    static const uint32_t magic = 0x07230203;
 
     if (length >= sizeof magic && !memcmp(text, &magic, sizeof magic))
         return program_from_il(context, text, length, NULL);
     return front.target.clCreateProgramWithSource(context, 1, &text, &length, NULL);
 }
 
-/* Why there is no twin, as far as it is known. */
+/* Why there is no twin, as far as known. */
 struct failure {
     enum session_counter reason;
     char detail[sizeof((struct program_record *)NULL)->why_detail];
@@ -122,7 +123,7 @@ static void fail(struct failure *failure, enum session_counter reason, const cha
     (void)snprintf(failure->detail, sizeof failure->detail, "%s", detail);
 }
 
-/* The first line of what the driver said of a build that failed. */
+/* The first line of the driver's log of a failed build. */
 static void driver_refused(struct failure *failure, cl_program twin, cl_device_id device)
 {
     size_t size = 0;
@@ -141,7 +142,7 @@ static void driver_refused(struct failure *failure, cl_program twin, cl_device_i
 
 static const char files_changed[] = "an included file has changed since the build";
 
-/* From one text. *ret_failure says why not, when NULL. */
+/* Builds the twin from one text. If NULL, *ret_failure says why. */
 static cl_program make_built(struct program_record *program, struct translate_result *ret_result,
                              bool *ret_has, struct failure *ret_failure)
 {
@@ -184,7 +185,7 @@ static bool join(struct translate_result *whole, struct translate_result *part)
     memcpy(grown + whole->n_kernels, part->kernels, part->n_kernels * sizeof *grown);
     whole->kernels = grown;
     whole->n_kernels += part->n_kernels;
-    part->n_kernels = 0; /* moved */
+    part->n_kernels = 0; /* they have moved to the whole */
     return true;
 }
 
@@ -197,7 +198,7 @@ void twin_texts_free(struct twin_text *texts, size_t n)
     free(texts);
 }
 
-/* *ret_texts: the parts' rewritten texts, for other devices; the caller's. */
+/* *ret_texts: the rewritten texts of the parts, for other devices; the caller frees them. */
 static cl_program make_linked(struct program_record *program, struct translate_result *ret_result,
                               struct twin_text **ret_texts, bool *ret_has, struct failure *ret_failure)
 {
@@ -251,7 +252,7 @@ static void make(struct program_record *program)
                                       : make_built(program, &result, &has, &failure);
 
     pthread_mutex_lock(&front.builder.lock);
-    if (twin && program->abandoned) { /* while it was built: twin_let_go() waits */
+    if (twin && program->abandoned) { /* during the build, twin_let_go() waits */
         pthread_mutex_unlock(&front.builder.lock);
         front.target.clReleaseProgram(twin);
         twin = NULL;
@@ -307,7 +308,7 @@ bool twin_includes(const struct program_record *program)
     return found;
 }
 
-/* Asked for while the caller still holds the program, and so its context. */
+/* Asks while the caller still has the program, and so its context. */
 static bool first_device(struct program_record *program)
 {
     cl_device_id devices[64];
@@ -334,7 +335,7 @@ void twin_note_files(struct program_record *program)
     }
     pthread_mutex_lock(&front.builder.lock);
     if (program->state == TWIN_NONE &&
-        !program->files) /* else a kernel was made by the build's own callback */
+        !program->files) /* otherwise the build's own callback has made a kernel */
         program->files = files ? files : strdup("unknown");
     else
         free(files);
@@ -353,7 +354,7 @@ void program_wanted(struct program_record *program)
         program->next_queued = NULL;
         *front.builder.tail = program;
         front.builder.tail = &program->next_queued;
-        object_ref(&program->object); /* until made */
+        object_ref(&program->object); /* until the twin is made */
         pthread_cond_broadcast(&front.builder.changed);
     }
     pthread_mutex_unlock(&front.builder.lock);
@@ -424,7 +425,7 @@ bool twin_let_go(struct program_record *program)
     pthread_mutex_lock(&front.builder.lock);
     if ((program->state == TWIN_QUEUED || program->state == TWIN_MAKING) &&
         atomic_load(&program->object.refs) == 2) {
-        program->abandoned = true; /* only the builder would be left */
+        program->abandoned = true; /* only the builder's reference would be left */
         while (program->building)
             pthread_cond_wait(&front.builder.changed, &front.builder.lock);
     }

@@ -1,4 +1,4 @@
-/* Making a program's rewritten twin, on a thread of ours. */
+/* Makes the rewritten twin of a program, on a thread of the layer. */
 #ifndef OPENCL_PROGRAM_TWIN_H
 #define OPENCL_PROGRAM_TWIN_H
 
@@ -18,14 +18,17 @@ struct twin_text {
 void twin_texts_free(struct twin_text *texts, size_t n);
 
 /*
- * A program of the driver's from a rewritten text, OpenCL C or SPIR-V. NULL: the driver refuses it.
+ * A program of the driver from a rewritten text, OpenCL C or SPIR-V. NULL: the driver refuses it.
  */
 cl_program twin_create(cl_context context, const char *text, size_t length);
 
-/* length bytes, which may hold a NUL, and a 0 behind them; the caller's. NULL: no memory. */
+/*
+ * A copy of `length` bytes, which may include 0, with a terminating 0. The caller frees it. NULL:
+ * no memory.
+ */
 char *program_text_copy(const char *text, size_t length);
 
-/* A constant of a SPIR-V module that the program has set before its build. */
+/* A specialisation constant that the program has set before its build. */
 struct program_constant {
     cl_uint id;
     size_t size;
@@ -34,9 +37,9 @@ struct program_constant {
 
 struct program_record {
     struct object object;
-    cl_program handle; /* the program's; ours only while a kernel of it exists */
+    cl_program handle; /* the program's; the layer has a reference only while a kernel of it exists */
     cl_context context;
-    char *source; /* owned: OpenCL C or SPIR-V; NULL: neither is known */
+    char *source; /* owned: OpenCL C or SPIR-V; NULL: unknown */
     size_t length;
     char *options; /* owned; of the latest build, compile or link */
     enum translate_mode mode;
@@ -45,11 +48,11 @@ struct program_record {
     bool lacks_header;                  /* a header is not from source: the compile cannot be repeated */
     struct program_constant *constants; /* owned */
     size_t n_constants;
-    /* owned, with their names and texts: given to the latest compile */
+    /* owned, with names and texts: the headers of the latest compile */
     struct translate_header *headers;
     size_t n_headers;
-    char *files; /* owned: translate_result.files as of the build; NULL: none are included */
-    struct program_record **parts; /* owned references: what it was linked from */
+    char *files;                   /* owned: translate_result.files at the build; NULL: no file is included */
+    struct program_record **parts; /* owned references: the programs that it was linked from */
     size_t n_parts;
 
     /* twin_builder::lock */
@@ -57,17 +60,17 @@ struct program_record {
     enum session_counter why_whole;
     bool has_result;
     bool building, abandoned; /* the builder uses the context; only the builder holds the record */
-    cl_program twin;          /* a reference of ours */
+    cl_program twin;          /* the layer's reference */
     struct translate_result result;
     /* owned: one per kernel of the result; NULL: no memory, or no twin */
     struct variants *variants;
     struct twin_text *texts; /* owned: of the parts of a linked twin, n_parts of them */
-    char why_detail[160];    /* what the translator or the driver said of it */
+    char why_detail[160];    /* the message of the translator or the driver */
     struct program_record *next_queued;
-    cl_device_id device; /* that it is rewritten for */
+    cl_device_id device; /* the device that it is rewritten for */
 
     struct spread_program
-        *_Atomic spread; /* owned: the same on further devices, and what was learnt of its kernels */
+        *_Atomic spread; /* owned: the program on further devices, and what was learnt of its kernels */
 };
 
 extern const struct object_class program_class;
@@ -82,31 +85,31 @@ struct twin_builder {
     pthread_t thread;
     bool runs, stops;
     /*
-     * Constant. Are twins wanted even where nothing is cut? And what frees program_record::spread,
-     * NULL included.
+     * Constant. wanted_too: are twins wanted even if nothing is cut? The other frees
+     * program_record::spread, which may be NULL.
      */
     bool (*wanted_too)(void);
     void (*forget)(struct spread_program *spread);
 };
 
 /*
- * Drops one reference to the record; true if it was the last. When only the builder would be left,
- * first waits until it no longer uses the driver's objects of the program: after the program's last
- * release nothing of ours keeps them alive.
+ * Drops one reference to the record; true if it was the last. If only the builder's reference would
+ * be left, first waits until the builder has stopped using the driver's objects of the program.
+ * After the program's last release the layer keeps none of them alive.
  */
 bool twin_let_go(struct program_record *program);
 
 /*
- * To be called at the end of a build: notes what the program's text includes. Its twin is made
- * later, perhaps when a file has changed or the working folder is another; one that would include
- * something else is not made.
+ * Call at the end of a build: notes the files that the program's text includes. The twin is made
+ * later, when a file or the working folder may have changed. A twin that would include other text
+ * is not made.
  */
 void twin_note_files(struct program_record *program);
 
-/* May its text include others? */
+/* May its text include other files? */
 bool twin_includes(const struct program_record *program);
 
-/* Drops the twin, with the record. */
+/* Drops the twin when the record ends. */
 void twin_done(struct program_record *program);
 
 #endif

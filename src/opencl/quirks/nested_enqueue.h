@@ -1,13 +1,14 @@
 /*
- * QUIRK_ENQUEUE_ALONE. The driver makes some commands wait for others by itself: migrations follow
- * the last command that used the memory; markers and barriers without a list follow everything in
- * an out-of-order queue. Where two threads enqueue such commands at the same time
- *   - a device that runs commands inside the enqueue call waits for itself for ever: the end of one
- *     command runs what waits for it in the same thread, with the waiting event locked;
- *   - any other may free the event of the migration too early, and crashes.
- * Our graph gives the driver no command that waits, and a program of one thread never meets this
- * without us; but its workers under us would. So these commands are enqueued alone, all others
- * together (quirks_call_begin).
+ * QUIRK_ENQUEUE_ALONE. The driver itself makes some commands wait for others. Migrations follow the
+ * last command that used the memory. Markers and barriers without a list follow everything in an
+ * out-of-order queue. If two threads enqueue such commands at the same time:
+ * - a device that runs commands inside the enqueue call waits for itself for ever: the end of one
+ *   command runs what waits for it in the same thread, with the waiting event locked;
+ * - any other device may free the event of the migration too early, and crash.
+ *
+ * The graph gives the driver no command that waits. A program with one thread never meets this
+ * defect without Baton, but the workers under Baton would. So these commands are enqueued alone,
+ * all others together (quirks_call_begin()).
  */
 #ifndef OPENCL_QUIRKS_NESTED_ENQUEUE_H
 #define OPENCL_QUIRKS_NESTED_ENQUEUE_H

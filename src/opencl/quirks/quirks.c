@@ -34,7 +34,7 @@ static bool begins_with_one(const char *name, const char *alternatives)
 
 void quirks_init(struct quirks *quirks, cl_device_id device)
 {
-    /* an answer that does not fit is none */
+    /* an answer that does not fit counts as none */
     char about[256] = "", name[256] = "", driver[256] = "";
     unsigned major, minor, version = 0;
 

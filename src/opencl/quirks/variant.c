@@ -22,8 +22,7 @@ void variants_free(struct variants *variants, size_t n)
 }
 
 /*
- * The groups that make a wide grid; 0: this launch is not wide as a whole, or the driver does not
- * mind.
+ * The groups that make a grid wide; 0: the whole launch is not wide, or the driver lacks the quirk.
  */
 static uint32_t wide_groups(const struct opencl_device *device, const struct variant_launch *launch)
 {
@@ -36,7 +35,7 @@ static uint32_t wide_groups(const struct opencl_device *device, const struct var
     return groups && launch->n_groups >= groups ? (uint32_t)groups : 0;
 }
 
-/* Locked, and found or made new. */
+/* Finds or makes the entry; returns with the lock held. */
 static struct variant *open_shape(struct variants *variants, const struct opencl_device *device,
                                   const struct variant_launch *launch)
 {

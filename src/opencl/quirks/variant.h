@@ -1,13 +1,14 @@
 /*
- * QUIRK_WIDE_GRIDS: what of a rewritten kernel the driver has compiled. It compiles where a command
- * runs: once per local size, and once more for grids of VARIANT_WIDE_GRID work-items or more in a
- * row, for 30 to 70 ms each. The pieces of a first launch may all be narrower than that, although
- * the next launch, known to be short by then, goes as one and is wide. So the first launch that is
- * wide as a whole runs one wide piece, if wide pieces are short enough to be used at all; where it
- * ran none, later pieces stay narrow. Either way no later launch of the kernel with this local size
- * compiles.
+ * QUIRK_WIDE_GRIDS: which forms of a rewritten kernel the driver has compiled. The driver compiles
+ * when a command runs: once per local size, and once more for grids with rows of VARIANT_WIDE_GRID
+ * work-items or more. Each compilation takes 30 to 70 ms.
  *
- * Other drivers compile when a program is built: every function here then changes nothing.
+ * All pieces of a first launch may be narrower than that. The next launch, by then known to be
+ * short, runs as one command and is wide. So the first launch that is wide as a whole runs one wide
+ * piece, if wide pieces are short enough to be used at all. If it ran none, later pieces stay
+ * narrow. Either way, no later launch of the kernel with this local size compiles.
+ *
+ * Other drivers compile when a program is built. Then every function here changes nothing.
  */
 #ifndef OPENCL_QUIRKS_VARIANT_H
 #define OPENCL_QUIRKS_VARIANT_H
@@ -20,7 +21,7 @@
 struct opencl_device;
 
 enum {
-    /* local sizes and devices that a kernel is remembered with; then the oldest goes */
+    /* remembered pairs of local size and device of a kernel; a further one replaces the oldest */
     VARIANT_SHAPES = 8,
     VARIANT_WIDE_GRID = 65536,
 };
@@ -31,7 +32,7 @@ struct variant_launch {
     uint32_t n_groups;
 };
 
-/* Of one kernel of a program, whatever objects of it there are. All zero: nothing known. */
+/* The state of one kernel of a program, over all its kernel objects. All zero: nothing is known. */
 struct variants {
     struct variant {
         const struct opencl_device *device; /* NULL: free */
@@ -39,7 +40,7 @@ struct variants {
         enum variant_state {
             VARIANT_NEW,    /* no launch that is wide as a whole has ended yet */
             VARIANT_NARROW, /* the first such launch ran no wide piece */
-            VARIANT_WIDE,   /* compiled for both */
+            VARIANT_WIDE,   /* compiled for both forms */
         } state;
     } shapes[VARIANT_SHAPES];
     unsigned oldest;
@@ -51,19 +52,19 @@ struct variants *variants_new(size_t n);
 void variants_free(struct variants *variants, size_t n);
 
 /*
- * Groups of the next piece, of `left`: step, unless that would compile later on. fits: groups that
- * fill a piece's time, 0: unknown.
+ * Groups of the next piece, of `left`: step, unless that would make a later launch compile. fits:
+ * groups that fill a piece's time, 0: unknown.
  */
 uint32_t variant_step(struct variants *variants, const struct opencl_device *device,
                       const struct variant_launch *launch, uint32_t step, double fits, uint32_t left);
 
-/* A piece of so many groups was given to the driver; the whole launch was. */
+/* A piece of so many groups, or the whole launch, was given to the driver. */
 void variant_ran(struct variants *variants, const struct opencl_device *device,
                  const struct variant_launch *launch, uint32_t groups);
 void variant_done(struct variants *variants, const struct opencl_device *device,
                   const struct variant_launch *launch);
 
-/* May the launch go as one? */
+/* May the launch run as one command? */
 bool variant_allows_one(struct variants *variants, const struct opencl_device *device,
                         const struct variant_launch *launch);
 

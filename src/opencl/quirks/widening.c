@@ -9,8 +9,8 @@
 #include "opencl/quirks/quirks.h"
 
 /*
- * The driver keeps 128 front.widening.variants and drops the one used longest ago: after so many
- * new ones a width is no longer relied upon.
+ * The driver keeps 128 variants and drops the least recently used. After half as many new ones, a
+ * width is not relied upon.
  */
 enum { KEPT_BY_DRIVER = 64 };
 
@@ -53,7 +53,7 @@ static struct widening *find(const char *kernel, const size_t local[3])
     return variant;
 }
 
-/* A piece in flight that must be over before one of this width may begin; NULL: none. */
+/* A piece in flight that must end before one of this width may begin; NULL: none. */
 static const struct widening_flight *in_the_way(const struct widening *variant, size_t width,
                                                 const struct queue_record *queue)
 {
@@ -84,7 +84,7 @@ static bool is_over(cl_event event)
     return status <= CL_COMPLETE;
 }
 
-/* With the lock held: launches that nothing looked at again after their end. */
+/* With the lock held: forgets launches that have ended without quirks_over(). */
 static void forget_ended(void)
 {
     for (size_t i = front.widening.n_flights; i-- > 0;)
@@ -92,7 +92,7 @@ static void forget_ended(void)
             remove_flight(front.widening.flights[i].event);
 }
 
-/* With the lock held, given up meanwhile. */
+/* With the lock held, released meanwhile. */
 static void wait_for(const struct widening_flight *flight)
 {
     cl_event event = flight->event;
@@ -114,7 +114,7 @@ void quirks_launch_begin(const struct queue_record *queue, const char *kernel, c
 
     *ret_launch = (struct quirks_launch){.queue = queue};
     if (!quirks_have(&queue->device->quirks, QUIRK_WIDER_ALONE) ||
-        nested_enqueue_nested()) /* what it is nested in is not over before it */
+        nested_enqueue_nested()) /* the call that it is nested in cannot end first */
         return;
     for (cl_uint d = 0; d < dim; d++) {
         size[d] = local[d];
@@ -173,7 +173,7 @@ void quirks_launch_end(struct quirks_launch *use, cl_event event)
         return;
     pthread_mutex_lock(&front.widening.lock);
     if (!event && use->widest)
-        variant->width = 0; /* nothing was made, perhaps */
+        variant->width = 0; /* perhaps the driver made no variant */
     if (event && !add_flight(use, event)) {
         pthread_mutex_unlock(&front.widening.lock);
         front.target.clWaitForEvents(1, &event);

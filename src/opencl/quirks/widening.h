@@ -1,16 +1,16 @@
 /*
- * QUIRK_WIDER_ALONE: machine code that the driver makes anew for wider launches. It keeps one
- * variant of a kernel per local size and width; a launch runs the first variant in its list that is
- * wide enough, and a new one goes to the front. It looks a variant up by its width when a launch
- * begins, and without it when the launch ends. A launch that ends after a wider variant was made
- * therefore gives back a variant that it does not use, and the process aborts
- * (pocl_release_dlhandle_cache). Devices of one kind share the list, whatever context they are in.
+ * QUIRK_WIDER_ALONE: machine code that the driver makes anew for wider launches. The driver keeps
+ * one variant of a kernel per local size and width. A launch runs the first variant in the list
+ * that is wide enough; a new variant goes to the front. The driver looks a variant up by its width
+ * when a launch begins, but without the width when the launch ends. If a wider variant was made in
+ * between, the launch releases a variant that it does not use, and the process aborts
+ * (pocl_release_dlhandle_cache). Devices of one kind share the list, over all contexts.
  *
- * A program whose launches are all of one width never meets this, but the pieces of its launches
- * differ in width. So a piece that is wider than all before it, of a kernel with the same name and
- * local size, runs alone: it begins when no other is in flight, and no other begins before its end.
- * Pieces of one in-order queue do not wait for each other: the driver runs them one after the other
- * anyway. All others run together.
+ * A program whose launches all have one width never meets this defect, but pieces of its launches
+ * differ in width. So a piece that is wider than all earlier ones, of a kernel with the same name
+ * and local size, runs alone. It begins when no other is in flight, and no other begins before its
+ * end. Pieces of one in-order queue do not wait for each other, because the driver runs them one
+ * after the other anyway. All others run together.
  *
  * A piece that waits in quirks_launch_begin() waits for pieces that the driver already has, never
  * for a lease. It holds its engine meanwhile, which no analysis counts: batond claims no bound
@@ -33,8 +33,8 @@ struct widening_state {
     struct widening *variants;
     struct widening_flight *flights; /* owned, `room` of room */
     size_t n_flights, room;
-    unsigned long n_made; /* variants that the driver has made for us */
-    atomic_bool any;      /* read without the lock: there has been a piece to mind */
+    unsigned long n_made; /* variants that the driver has made for this process */
+    atomic_bool any;      /* read without the lock: some piece had the quirk */
 };
 
 #endif

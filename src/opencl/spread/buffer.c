@@ -12,10 +12,12 @@
 #include "opencl/spread/further_device.h"
 #include "opencl/spread/spread_placement.h"
 
-/* Of one transfer between two looks at whether another client wants the engine: GPES, Sec. V. */
+/*
+ * Bytes of one transfer between two checks whether another client wants the engine (GPES, Sec. V).
+ */
 #define CHUNK ((size_t)4 << 20)
 
-/* Buffers that the host must not read cannot be copied by us. */
+/* Buffers that the host must not read cannot be copied by the layer. */
 #define CLOSED_FLAGS ((cl_mem_flags)(CL_MEM_HOST_NO_ACCESS | CL_MEM_HOST_WRITE_ONLY))
 
 static void enlist(struct spread_buffer *buffer)
@@ -111,7 +113,7 @@ cl_int buffer_room(struct spread_buffer *buffer, int place)
     return buffer->copies[place] ? CL_SUCCESS : code;
 }
 
-/* Whose queue, buffer and engines a place means. */
+/* The queue, buffer and engines of a place. */
 static const struct queue_record *queue_of(int place, const struct queue_record *home)
 {
     return place == PLACE_HOME ? home : &device_at(place)->copies;
@@ -124,7 +126,7 @@ static cl_mem handle_at(const struct spread_buffer *buffer, int place)
 
 /*
  * One chunk between a device's copy and memory of the host, on the engine for that direction.
- * ret_event: tells its times, the caller's; NULL: not wanted.
+ * ret_event: the event with its times, which the caller releases; NULL: not wanted.
  */
 static cl_int transfer(struct spread_buffer *buffer, int place, bool out, struct range part, void *memory,
                        const struct queue_record *home, cl_event *ret_event)
@@ -157,8 +159,8 @@ static bool goes_directly(const struct spread_buffer *buffer, int from, int to)
 }
 
 /*
- * Bytes of one engine hold: a peer copy is cut as a copy in, as its analysis does. Between two
- * devices by way of the host, the smaller of both directions.
+ * Bytes of one engine hold. A peer copy is cut like a copy in, as its analysis assumes. Between two
+ * devices through the host: the smaller of both directions.
  */
 static size_t chunk_of(int from, int to)
 {
@@ -171,7 +173,7 @@ static size_t chunk_of(int from, int to)
     return planned ? (size_t)planned : CHUNK;
 }
 
-/* Pixels lie as each driver likes; read, they are packed. */
+/* Reads pixels, whose layout depends on the driver, as packed bytes. */
 static unsigned char *read_pixels(struct spread_buffer *buffer, int place, const struct queue_record *home,
                                   cl_int *ret_code)
 {
@@ -231,8 +233,8 @@ void buffer_unmap(struct spread_buffer *buffer, int place, const unsigned char *
 }
 
 /*
- * One chunk from device to device by the driver (migration `p2p`). The hold of the other device's
- * copy engine is one of this device's, too: batond asks for both in one request.
+ * One chunk from device to device by the driver (migration `p2p`). A hold of the other device's
+ * copy engine is also one of this device's: batond requests both together.
  */
 static cl_int copy_directly(struct spread_buffer *buffer, int from, int to, struct range part)
 {
@@ -258,7 +260,7 @@ static cl_int copy_directly(struct spread_buffer *buffer, int from, int to, stru
     return status < 0 ? status : code;
 }
 
-/* bytes: where the range's bytes are, or go, in host memory; NULL: from device to device. */
+/* bytes: the range's bytes in host memory; NULL: from device to device. */
 static cl_int move_chunk(struct spread_buffer *buffer, int from, int to, struct range part,
                          unsigned char *bytes, const struct queue_record *home)
 {
@@ -270,7 +272,10 @@ static cl_int move_chunk(struct spread_buffer *buffer, int from, int to, struct 
                                 : transfer(buffer, to, false, part, bytes, home, NULL);
     if (goes_directly(buffer, from, to))
         return copy_directly(buffer, from, to, part);
-    /* Mapped there, written here: a driver that shares memory with the host copies once. */
+    /*
+     * Map at the source, write to the target: a driver that shares memory with the host copies only
+     * once.
+     */
     pointer = buffer_map(buffer, from, part, home, &code);
     if (!pointer)
         return code;
@@ -279,7 +284,7 @@ static cl_int move_chunk(struct spread_buffer *buffer, int from, int to, struct 
     return code;
 }
 
-/* All of an image; bytes as above. */
+/* Moves all of an image; bytes as above. */
 static cl_int move_image(struct spread_buffer *buffer, int from, int to, unsigned char *bytes,
                          const struct queue_record *home)
 {
@@ -401,8 +406,8 @@ size_t buffer_list(cl_mem ret_handles[], size_t room)
 }
 
 /*
- * The analysis of `ondemand` counts copies off the other device in chunks of one size, then copies
- * onto this one in chunks of another.
+ * The analysis of `ondemand` counts two kinds of copies: off the other device in chunks of one
+ * size, then onto this device in chunks of another.
  */
 static bool is_staged(const struct spread_buffer *buffer, int from, int to)
 {

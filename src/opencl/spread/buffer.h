@@ -1,8 +1,8 @@
 /*
- * A buffer or image of the program that has been on more than one device: the coherence record with
- * the copies that it speaks of, and the moving of bytes between them. Of an image the bytes are its
- * packed pixels, and a range is always all of them. All with the spread lock held and no engine
- * entered; every transfer enters the engine it uses, for one chunk at a time.
+ * A buffer or image of the program that has been on more than one device: the coherence record, its
+ * copies, and the moving of bytes between them. The bytes of an image are its packed pixels, and a
+ * range is always all of them. Call all functions with the spread lock held and no engine entered.
+ * Every transfer enters the engine that it uses, for one chunk at a time.
  */
 #ifndef OPENCL_SPREAD_BUFFER_H
 #define OPENCL_SPREAD_BUFFER_H
@@ -17,17 +17,18 @@ struct split;
 enum { BUFFER_READERS = 8 };
 
 struct spread_buffer {
-    struct mem_record *root;    /* owns this */
+    struct mem_record *root;    /* owns this record */
     struct spread_image *image; /* owned; NULL: a buffer */
     struct coherence coherence;
     /* at further devices, in their contexts; NULL: none yet */
     cl_mem copies[PLACE_MAX];
-    unsigned char *host;                   /* the shadow, of the buffer's size; NULL: none yet */
-    struct split *writer;                  /* whose partial results are in it */
-    struct split *readers[BUFFER_READERS]; /* not merged yet, and would need its contents again */
+    unsigned char *host;  /* the shadow, of the buffer's size; NULL: none yet */
+    struct split *writer; /* the split whose partial results are in it */
+    /* splits that are not merged yet and would need its contents again */
+    struct split *readers[BUFFER_READERS];
     unsigned n_readers;
     struct spread_buffer *next; /* of front.spread.buffers */
-    cl_int lost;                /* results for it are lost with this code, and no call has reported it yet */
+    cl_int lost;                /* results for it are lost with this code, which no call has reported yet */
     /*
      * Saves the state at the end of jobs; NULL: none yet. Kept, because drivers start a thread with
      * a queue: batond would find a new thread with every job.
@@ -37,41 +38,40 @@ struct spread_buffer {
 };
 
 /*
- * The record of a root buffer, made when first asked for. NULL: no memory, or a buffer that has to
- * stay at home.
+ * The record of a root buffer, made at its first use. NULL: no memory, or a buffer that must stay
+ * at home.
  */
 struct spread_buffer *buffer_of(struct mem_record *root);
 /* Frees it with its copies. */
 void buffer_done(struct spread_buffer *buffer);
 
-/* What a command's range in the root means here. */
+/* Translates a command's range in the root to this record. */
 struct range buffer_range(const struct spread_buffer *buffer, struct range range);
 
 /*
- * May the program change or see it without telling (host memory that it gave, a map that it holds)?
+ * May the program change or read it without a call (host memory that it gave, a map that it has)?
  */
 bool buffer_is_open(const struct spread_buffer *buffer);
 
-/* Memory for a copy at the place (nothing to do at home). A driver's code. */
+/* Allocates a copy at the place; nothing to do at home. A driver's code. */
 cl_int buffer_room(struct spread_buffer *buffer, int place);
 
-/* Copies there what is missing of the range. queue: one of the program's, for home. */
+/* Copies the missing bytes of the range there. queue: one of the program's, for home. */
 cl_int buffer_make_valid(struct spread_buffer *buffer, int place, struct range range,
                          const struct queue_record *queue);
 /* Bytes that buffer_make_valid() would have to move. */
 size_t buffer_missing(const struct spread_buffer *buffer, int place, struct range range);
 
-/* Moves the bytes, whatever the record says. From one place to another; records nothing. */
+/* Moves the bytes from one place to another, whatever the record says. Records nothing. */
 cl_int buffer_move(struct spread_buffer *buffer, int from, int to, struct range range,
                    const struct queue_record *queue);
 
-/* Writes bytes of the host over home's. */
+/* Overwrites home with bytes of the host. */
 cl_int buffer_fill_home(struct spread_buffer *buffer, struct range range, const unsigned char *bytes,
                         const struct queue_record *queue);
 
 /*
- * Writes the program's bytes to a further device's copy; ret_times gets the times of it. Records
- * nothing.
+ * Writes the program's bytes to a further device's copy; ret_times gets the times. Records nothing.
  */
 cl_int buffer_upload(struct spread_buffer *buffer, int place, struct range range, const void *bytes,
                      struct command *ret_times);
@@ -80,11 +80,11 @@ cl_int buffer_upload(struct spread_buffer *buffer, int place, struct range range
 cl_int buffer_download(struct spread_buffer *buffer, int place, struct range range, void *bytes,
                        const struct queue_record *queue, struct command *ret_times);
 
-/* These are the bytes of the range: the host's shadow is valid there, without a transfer. */
+/* Stores these bytes of the range in the host's shadow, which is then valid there. */
 void buffer_shadow(struct spread_buffer *buffer, struct range range, const void *bytes);
 
 /*
- * Handles of the buffers that have records, at most `room`. Any of them may go meanwhile:
+ * Handles of the buffers that have records, at most `room`. A buffer may be released meanwhile: use
  * mem_find(). Needs no lock.
  */
 size_t buffer_list(cl_mem ret_handles[], size_t room);
@@ -95,8 +95,8 @@ const unsigned char *buffer_map(struct spread_buffer *buffer, int place, struct 
 void buffer_unmap(struct spread_buffer *buffer, int place, const unsigned char *pointer,
                   const struct queue_record *queue);
 
-/* How many there are; readable without the lock. */
+/* The number of records; readable without the lock. */
 
-/* What moving and merging has cost so far (the spread lock). */
+/* The cost of moving and merging so far (the spread lock). */
 
 #endif

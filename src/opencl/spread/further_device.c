@@ -9,7 +9,7 @@
 #include "engine/policy.h"
 #include "opencl/layer.h"
 
-#define LOOK_NS (1 * NSEC_PER_MS) /* how often a waiting worker looks after its own engine */
+#define LOOK_NS (1 * NSEC_PER_MS) /* how often a waiting worker serves its own engine */
 
 enum { PLATFORM_DEVICES = 64 };
 
@@ -61,7 +61,7 @@ static cl_uint others(const struct opencl_device *home, cl_device_id ret_list[PL
     cl_uint n = 0, kept = 0;
 
     if (home->base.engines != home->base.own)
-        return 0; /* a part of a device: its other parts are not other devices */
+        return 0; /* a part of a device: its sibling parts do not count as other devices */
     front.target.clGetDeviceInfo(home->handle, CL_DEVICE_TYPE, sizeof type, &type, NULL);
     if (front.target.clGetDeviceIDs(home->platform, type & ~(cl_device_type)CL_DEVICE_TYPE_DEFAULT,
                                     PLATFORM_DEVICES, all, &n) != CL_SUCCESS)

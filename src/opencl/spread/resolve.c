@@ -1,4 +1,4 @@
-/* Merging the results of a split launch at home, when they are needed. */
+/* Merges the results of a split launch at home, when they are needed. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,18 +8,18 @@
 #include "spread/byte_merge.h"
 #include "opencl/spread/split.h"
 
-#define MERGE_CHUNK ((size_t)16 << 20) /* mapped at a time; a multiple of MERGE_BLOCK */
+#define MERGE_CHUNK ((size_t)16 << 20) /* bytes mapped at a time; a multiple of MERGE_BLOCK */
 
 static unsigned merge_threads(void)
 {
     long n = sysconf(_SC_NPROCESSORS_ONLN);
 
-    return n > 4 ? 4 : n > 1 ? (unsigned)n : 1; /* GPU-SPARC Sec. V uses 4 */
+    return n > 4 ? 4 : n > 1 ? (unsigned)n : 1; /* GPU-SPARC Sec. V uses 4 threads */
 }
 
 /* --- by comparison --- */
 
-/* One chunk of an output, into the shadow. A driver's code, or MERGE_CONFLICT. */
+/* Merges one chunk of an output into the shadow. A driver's code, or MERGE_CONFLICT. */
 static cl_int merge_chunk(struct split *split, struct split_output *output, struct range part,
                           uint16_t *ret_writers, struct queue_record *queue)
 {
@@ -68,9 +68,7 @@ static cl_int merge_output(struct split *split, struct split_output *output, str
     return code;
 }
 
-/*
- * Has another share changed the block? An image is not divided: any of its blocks.
- */
+/* Has another share changed the block? An image is not divided, so any of its blocks counts. */
 static bool others_changed(const struct split_output *output, unsigned share, size_t block)
 {
     size_t blocks = (range_length(output->range) + MERGE_BLOCK - 1) / MERGE_BLOCK;
@@ -105,7 +103,8 @@ static struct range next_run(const struct split_output *output, unsigned share, 
 }
 
 /*
- * The shadow is the result: home gets what others wrote; each device keeps what no other wrote.
+ * The shadow is the result. Home gets what other shares wrote; each device keeps the blocks that no
+ * other share wrote.
  */
 static cl_int spread_merged(struct split *split, struct split_output *output, struct queue_record *queue)
 {
@@ -131,8 +130,8 @@ static cl_int spread_merged(struct split *split, struct split_output *output, st
 /* --- by knowledge --- */
 
 /*
- * Each device wrote its own work-items' elements and nothing else. Mapped first: that may fail
- * while home is untouched.
+ * Each device wrote only the elements of its own work-items. Maps first, because that may fail
+ * while home is unchanged.
  */
 static cl_int map_parts(struct split *split, struct split_output *output, struct queue_record *queue)
 {
@@ -182,8 +181,8 @@ static void note_gathered(struct split *split, struct split_output *output)
 /* --- all of it --- */
 
 /*
- * Home has run its own groups on its own copy; the rest follow there, as if no other device
- * existed.
+ * Home has run its own groups on its own copy. The remaining groups run there now, as if there were
+ * no other device.
  */
 static cl_int repeat_at_home(struct split *split, struct queue_record *queue)
 {
@@ -199,8 +198,8 @@ static cl_int repeat_at_home(struct split *split, struct queue_record *queue)
 }
 
 /*
- * First everything that can fail or disagree without touching home: so long as home is as it was,
- * the others' groups can be repeated there.
+ * Does first everything that can fail or disagree without changing home. While home is unchanged,
+ * the groups of the others can be repeated there.
  */
 static cl_int compare_all(struct split *split, struct queue_record *queue)
 {
@@ -253,7 +252,7 @@ cl_int split_resolve(struct split *split, struct queue_record *queue)
     if (repeat)
         code = repeat_at_home(split, queue);
     split->spent += clock_now() - begin_at;
-    /* home may hold some of it already; asked again, the rest follows */
+    /* home may have some of the results already; the next call merges the rest */
     if (code != CL_SUCCESS && !repeat)
         return code;
     split->useless = split->useless || repeat || code != CL_SUCCESS;

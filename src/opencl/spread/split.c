@@ -1,4 +1,4 @@
-/* A split launch from its beginning to its end, and what is left of it in the buffers. */
+/* A split launch from its beginning to its end, and its results in the buffers. */
 #include "opencl/spread/split.h"
 
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static void detach(struct split *split)
     }
 }
 
-/* What it has taught, once no more cost can come. */
+/* Reports what was learnt, once no more cost can come. */
 static void report(struct split *split)
 {
     size_t items = split->cut.base.unit_items * split->cut.shape.n_groups;
@@ -86,8 +86,8 @@ void split_drop(struct split *split)
 }
 
 /*
- * Home had no part in it: the launch's times are those of the shares, from the first to begin to
- * the last to end.
+ * If home had no share, the times of the launch are those of the shares: from the first begin to
+ * the last end.
  */
 static void take_times(const struct split *split, struct opencl_command *command)
 {
@@ -136,8 +136,8 @@ static bool anybody_can_look(const struct split *split)
 }
 
 /*
- * A share that failed is lost; its groups run at home, after home's own, and nothing of its device
- * is used.
+ * The groups of a failed share run at home, after home's own, and nothing of the failed device is
+ * used.
  */
 static cl_int end_run(struct split *split, struct opencl_command *command, cl_int code)
 {
@@ -148,7 +148,7 @@ static cl_int end_run(struct split *split, struct opencl_command *command, cl_in
     split_learn_rates(split);
     split->useless = failed || code != CL_SUCCESS;
     if (code !=
-        /* the driver's error is the launch's; what the buffers hold is as undefined as ever */
+        /* the launch reports the driver's error, and the contents of the buffers are undefined */
         CL_SUCCESS) {
         for (unsigned i = 0; i < split->n_outputs; i++)
             coherence_merged(&split->outputs[i].buffer->coherence, PLACE_HOME, split->outputs[i].range);
@@ -168,7 +168,7 @@ cl_int split_run(struct split *split, struct device_engine *engine, struct openc
     cl_int code = split_supply(split, command->queue);
 
     *ret_done = code == CL_SUCCESS;
-    if (code != CL_SUCCESS) { /* no memory on another device, say: home can do it alone */
+    if (code != CL_SUCCESS) { /* for example no memory on another device: home can run the launch alone */
         split_drop(split);
         return CL_SUCCESS;
     }
@@ -191,8 +191,8 @@ cl_int split_run(struct split *split, struct device_engine *engine, struct openc
 /* --- all of it elsewhere --- */
 
 /*
- * Its results are there; home hears of them when it asks, unless the program could look without
- * asking.
+ * The results stay on that device until a command needs them at home, unless the program could read
+ * them without a call.
  */
 static cl_int leave_there(struct split *split, int place, struct queue_record *queue)
 {
@@ -209,8 +209,8 @@ static cl_int leave_there(struct split *split, int place, struct queue_record *q
 }
 
 /*
- * The device failed: home can do it if it still has every byte that the launch may read or leave as
- * it is.
+ * After the device failed: home can run the launch if it still has every byte that the launch may
+ * read or leave unchanged.
  */
 static bool home_has_all(const struct split *split)
 {
@@ -233,7 +233,7 @@ cl_int split_run_on(struct split *split, struct device_engine *engine, struct op
         return CL_SUCCESS;
     }
     for (unsigned i = 0; i < split->n_outputs; i++)
-        split->outputs[i].buffer->writer = split; /* a command that needs it meanwhile waits */
+        split->outputs[i].buffer->writer = split; /* a command that needs the buffer meanwhile waits */
     split->running = true;
     pthread_mutex_unlock(&front.spread.lock);
     (void)split_run_shares(split, engine, command);
@@ -249,7 +249,7 @@ cl_int split_run_on(struct split *split, struct device_engine *engine, struct op
         command->base.leased = false;
         if (code == CL_SUCCESS)
             code = leave_there(split, place, command->queue);
-    } else { /* what the device did to its copies is void */
+    } else { /* the device's changes to its copies do not count */
         command->base.lag = 0;
         for (unsigned i = 0; i < split->n_outputs; i++)
             coherence_written(&split->outputs[i].buffer->coherence, PLACE_HOME, split->outputs[i].range);

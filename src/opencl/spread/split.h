@@ -1,7 +1,7 @@
 /*
- * A launch on several devices, from the plan to the merged result. It lives until its results are
- * at home, or no command can need them any more. All with the spread lock held unless said
- * otherwise.
+ * A launch on several devices, from the plan to the merged result. A split lives until its results
+ * are at home, or no command can need them. All functions are called with the spread lock held
+ * unless they say otherwise.
  */
 #ifndef OPENCL_SPREAD_SPLIT_H
 #define OPENCL_SPREAD_SPLIT_H
@@ -21,13 +21,13 @@ struct split_share {
     struct device_task task;
     struct split *split;
     struct further_device *device; /* NULL: home */
-    uint32_t begin, end;           /* as planned; when all have run, as it came */
-    /* the groups that may come to it, [least, most): its data is there for them */
+    uint32_t begin, end;           /* as planned; when all have run, the groups that it took */
+    /* the groups that it may take, [least, most): it has their data */
     uint32_t least, most;
-    bool paired;                   /* takes groups at a border */
+    bool paired;                   /* shares groups with a neighbour at a border */
     cl_mem *mems;                  /* owned array of references, by argument; NULL: not memory */
     cl_sampler *samplers;          /* the same for samplers */
-    struct opencl_command command; /* what the pieces report to */
+    struct opencl_command command; /* the command to which its pieces report */
     cl_int code;
     baton_nsec began_at, ended_at;
 };
@@ -38,12 +38,12 @@ struct split_output {
     struct range range;
     bool reads;
     bool own_reads; /* no two groups reach the same element */
-    /* each work-item writes only the element of its own id, so many bytes; 0: not known */
+    /* each work-item writes only the element of its own id, of this many bytes; 0: unknown */
     uint32_t element;
     size_t granule;                         /* of the merge */
     uint16_t *writers;                      /* owned, while merging */
     bool merged;                            /* the shadow is the result */
-    const unsigned char *parts[SHARES_MAX]; /* mapped, while gathering */
+    const unsigned char *parts[SHARES_MAX]; /* mapped results of each share, while gathering */
 };
 
 struct split {
@@ -52,7 +52,7 @@ struct split {
     struct spread_kernel *known;
     struct arg_value *args; /* owned */
     cl_uint n_args;
-    /* owned array of references by argument: alive for a repetition at home */
+    /* owned array of references by argument, for a repetition at home */
     cl_mem *kept;
     struct mem_record **roots; /* owned array of references by argument */
     struct opencl_cut cut;
@@ -68,34 +68,34 @@ struct split {
     } inputs[SPLIT_BUFFERS];
     unsigned n_inputs;
     bool running;
-    bool decided;      /* decide_split() said so, and waits for the report */
+    bool decided;      /* decide_split() chose the split and waits for the report */
     bool ran, useless; /* all shares were over; their results could not be used */
-    /* home has been given results of others: nothing can be repeated there any more */
+    /* home has some results of others, so nothing can be repeated there */
     bool collecting;
     int64_t spent;     /* ns so far: copies, run, merge */
-    int64_t in_shares; /* of it, from the first share's beginning to the last one's end */
+    int64_t in_shares; /* the part of it from the first share's begin to the last share's end */
 };
 
 /*
- * Should and can this launch be split? A plan, with every device ready and the shares set; NULL: it
- * runs at home. about: what the translator says of the kernel. measured: only if that promises to
- * be faster.
+ * Should and can this launch be split? Answers a plan, with every device ready and the shares set;
+ * NULL: it runs at home. about: the translator's description of the kernel. measured: only if
+ * measurements promise a gain.
  */
 struct split *split_plan(const struct opencl_command *command, const struct translate_kernel *about,
                          const struct placement_team *team, bool measured);
 
 /*
- * Copies what the devices need, runs the shares (the spread lock is given up meanwhile) and leaves
- * partial results; or merges them at once where the program could look without asking. *ret_done
- * false: nothing has run. Takes the split over.
+ * Copies what the devices need and runs the shares, with the spread lock released meanwhile. Leaves
+ * partial results, or merges them at once if the program could read them without a call. *ret_done
+ * false: nothing has run. Takes over the split.
  */
 cl_int split_run(struct split *split, struct device_engine *engine, struct opencl_command *command,
                  bool *ret_done);
 
 /*
- * The whole launch on another device: a plan as above, whose only share is there. Its buffers
- * follow it and stay, until a command needs them elsewhere. If that device fails, it runs at
- * home, provided that home still has what it needs; else the driver's error.
+ * The whole launch on another device: a plan whose only share is there. Its buffers move there and
+ * stay until a command needs them elsewhere. If that device fails and home still has the data, the
+ * launch runs at home; else the driver's error.
  */
 struct split *split_plan_on(const struct opencl_command *command, const struct translate_kernel *about,
                             struct further_device *device);
@@ -103,10 +103,10 @@ cl_int split_run_on(struct split *split, struct device_engine *engine, struct op
                     bool *ret_done);
 
 /*
- * Merges at home, repeating the others' groups there if they disagree or failed, and frees. queue:
- * one of the program's. A driver's code: if home did not take the results, the split is still
- * there, and the next call tries again; if they could not be repeated either, the buffers
- * say so (lost).
+ * Merges at home and frees the split. If the results of the others disagree or a device failed,
+ * repeats their groups at home. queue: one of the program's. A driver's code. If home did not take
+ * the results, the split still exists, and the next call tries again. If the groups could not be
+ * repeated either, spread_buffer::lost is set.
  */
 cl_int split_resolve(struct split *split, struct queue_record *queue);
 
@@ -114,8 +114,8 @@ cl_int split_resolve(struct split *split, struct queue_record *queue);
 void split_drop(struct split *split);
 
 /*
- * Nothing of others may be pending in it: merges what is written there, and, before a write, what
- * was computed from it.
+ * Makes sure that no results of others are pending in the buffer. Merges those written there and,
+ * before a write, those computed from it.
  */
 cl_int split_settle(struct spread_buffer *buffer, bool for_writing, struct queue_record *queue);
 
@@ -124,24 +124,24 @@ bool split_is_settled(const struct spread_buffer *buffer, bool for_writing);
 /* --- its steps --- */
 
 /*
- * Everything that was pending in its buffers is merged, and every device has what its share needs.
- * A driver's code.
+ * Merges everything pending in its buffers, and gives every device what its share needs. A driver's
+ * code.
  */
 cl_int split_supply(struct split *split, struct queue_record *queue);
-/* The same for a launch whose only share is elsewhere. */
+/* The same for a launch whose only share is on another device. */
 cl_int split_supply_alone(struct split *split, struct queue_record *queue);
 
 /*
- * Without the spread lock: all shares at once; each holds its own engine only. Answers home's code,
- * the others have theirs.
+ * Without the spread lock: runs all shares at once; each holds its own engine only. Answers home's
+ * code; the other shares have their own.
  */
 cl_int split_run_shares(struct split *split, struct device_engine *engine, struct opencl_command *command);
 void split_learn_rates(struct split *split);
 
-/* Groups [begin, end) at home, after everything. */
+/* Runs groups [begin, end) at home, after everything else. */
 cl_int split_at_home(struct split *split, struct queue_record *queue, uint32_t begin, uint32_t end);
 
-/* The bytes of an output that the work-items of groups [begin, end) write, where that is known. */
+/* The bytes of an output that the work-items of groups [begin, end) write, if known. */
 struct range split_part(const struct split *split, const struct split_output *output, uint32_t begin,
                         uint32_t end);
 /* Those of a share's own. */

@@ -1,4 +1,4 @@
-/* Planning a split: may it be done, with which devices, in which shares. */
+/* Plans a split: whether it is possible, with which devices, and in which shares. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "opencl/spread/split.h"
 #include "opencl/spread/touch.h"
 
-/* a border that moves makes some 8 pieces of each share, 10 us each */
+/* a moving border makes about 8 pieces of each share, 10 us each */
 #define LONG_NS (20 * NSEC_PER_MS)
 
 enum { OUTPUTS_OF_BUFFER = 8 };
@@ -19,9 +19,9 @@ struct split_planning {
 };
 
 /*
- * What two arguments write must lie apart: merging one would change what the other is compared
- * with. Nor may the program have any of the buffer mapped: it may write there itself meanwhile. Few
- * outputs of one buffer, so that its record stays exact (ranges.h).
+ * Ranges that two arguments write must not overlap: merging one would change what the other is
+ * compared with. The program must have no part of the buffer mapped, because it may write there
+ * meanwhile. Few outputs per buffer, so that its record stays exact (ranges.h).
  */
 static bool add_output(struct split *split, const struct split_output *output)
 {
@@ -110,8 +110,8 @@ static bool plan_touch(const struct touch *touch, void *data)
 }
 
 /*
- * Every argument that is memory must be a buffer or an image that we know, and no image may be read
- * and written; anything else but a sampler has the same value on every device.
+ * Every memory argument must be a known buffer or image, and no image may be read and written. All
+ * other arguments except samplers have the same value on every device.
  */
 static bool args_fit(const struct opencl_launch *launch, const struct translate_kernel *about,
                      const struct split *split)
@@ -132,7 +132,7 @@ static bool args_fit(const struct opencl_launch *launch, const struct translate_
     return true;
 }
 
-/* What each further device still lacks, and the shadow; and what will be merged. */
+/* The bytes that each further device and the shadow still lack, and those that will be merged. */
 static void count_bytes(const struct split *split, struct decision_case *ret_case)
 {
     for (unsigned s = 1; s < split->n_shares; s++) {
@@ -159,7 +159,7 @@ static void count_bytes(const struct split *split, struct decision_case *ret_cas
         }
 }
 
-/* Is there an output of which a device gets no more than it may write? */
+/* Is there an output of which a device gets only what it may write? */
 static bool brings_parts(const struct split *split)
 {
     for (unsigned i = 0; i < split->n_outputs; i++)
@@ -168,7 +168,7 @@ static bool brings_parts(const struct split *split)
     return false;
 }
 
-/* It is cut anyway, or so long that the pieces cost nothing. */
+/* Are pieces free of cost? The launch is cut anyway, or is so long that they do not matter. */
 static bool pieces_pay(const struct split *split)
 {
     double at_home = split->known->rates[0]; /* groups per ns; 0: never measured */
@@ -178,8 +178,8 @@ static bool pieces_pay(const struct split *split)
 }
 
 /*
- * Two neighbours meet at a border that moves. A device's own copy must hold what it does not write,
- * too: where that is brought in parts, there is a quarter more of it than planned, and the border
+ * Two neighbours meet at a border that moves. A device's copy must also have the bytes that it does
+ * not write. If these are copied in parts, a quarter more than planned is copied, and the border
  * moves no further. Home has everything.
  */
 static void pair_up(struct split *split, struct split_share *low, struct split_share *high, uint32_t grain)
@@ -247,7 +247,7 @@ static bool fill(struct split *split, const struct opencl_command *command)
            args_fit(launch, split->about, split);
 }
 
-/* The launch and its buffers; no device yet. NULL: not to be moved, or no memory. */
+/* The launch and its buffers, without devices. NULL: it must not be moved, or no memory. */
 static struct split *begin(const struct opencl_command *command, const struct translate_kernel *about,
                            struct spread_kernel *known)
 {
@@ -288,8 +288,8 @@ struct split *split_plan_on(const struct opencl_command *command, const struct t
 
 /*
  * May one group read what another one writes? On one device it may see the other's store; with a
- * copy of the buffer on each device it never would. Through one argument the translator says it;
- * two arguments may be the same buffer, or parts of it that overlap.
+ * copy of the buffer on each device it never would. For one argument the translator knows. Two
+ * arguments may be the same buffer, or overlapping parts of it.
  */
 static bool groups_meet(const struct split *split)
 {

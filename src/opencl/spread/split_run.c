@@ -1,4 +1,4 @@
-/* Running a split launch: the shares, all at once, each in pieces on its own engine's lease. */
+/* Runs a split launch: all shares at once, each in pieces under its own engine's lease. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,8 +11,8 @@
 #include "opencl/spread/split.h"
 
 /*
- * Pieces by time where another client may gain by them; else what comes at once: the whole share,
- * or what the border gives.
+ * Pieces by time if another client may profit from them. Otherwise the whole share at once, or what
+ * the border gives.
  */
 static void set_steps(struct opencl_cut *cut, const struct opencl_device *device)
 {
@@ -50,7 +50,7 @@ static struct piece_source groups_of(struct split_share *share)
     return (struct piece_source){share->begin, share->end, NULL, NULL};
 }
 
-/* Until the last piece is over; the marks are dropped. */
+/* Runs until the last piece is over, and drops the marks. */
 static cl_int run_pieces(struct piece_pipe *pipe, cl_kernel kernel, struct opencl_cut cut,
                          struct piece_source source)
 {
@@ -126,7 +126,7 @@ static void run_share(struct device_task *task)
     engine_exit(engine, ENGINE_EXECUTION, ENGINE_ALONE);
 }
 
-/* The home share, on the program's own command: its events are the launch's. */
+/* Runs the home share on the program's own command, whose events are those of the launch. */
 static cl_int run_home(struct split *split, struct device_engine *engine, struct opencl_command *command)
 {
     struct split_share *share = &split->shares[0];
@@ -195,8 +195,8 @@ void split_learn_rates(struct split *split)
 }
 
 /*
- * Where the borders came to lie. Groups that neither took belong to the share that failed
- * before it got there, and are repeated with its other groups.
+ * Fixes where the borders ended up. Groups that neither neighbour took belong to the share that
+ * failed before it reached them; they are repeated with its other groups.
  */
 static void fix_borders(struct split *split)
 {

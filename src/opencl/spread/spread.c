@@ -18,7 +18,7 @@
 
 /* --- how many devices --- */
 
-/* At most so many; *ret_measured: only where measurements say that it pays. */
+/* The most devices; *ret_measured: only if measurements show a gain. */
 static unsigned wanted_devices(uint64_t *ret_set, bool *ret_measured)
 {
     unsigned planned = policy_gpus(ret_set);
@@ -34,7 +34,7 @@ static unsigned wanted_devices(uint64_t *ret_set, bool *ret_measured)
     return runtime.settings.gpus == SETTING_AUTO ? SHARES_MAX : 1;
 }
 
-/* Once: more GPUs were asked for than there are. */
+/* Once: notes that more GPUs were requested than exist. */
 static void note_missing(struct opencl_device *home)
 {
     unsigned there = device_count_helpers(home) + 1;
@@ -75,8 +75,8 @@ bool spread_idle(void)
 
 struct preparing {
     struct queue_record *queue;
-    bool last;       /* the caller reports an error, so it need not be kept */
-    bool overwrites; /* every byte of the range: what was there is not needed */
+    bool last;       /* the caller reports an error, so it need not be stored */
+    bool overwrites; /* overwrites every byte of the range, so its contents are not needed */
     cl_int code;
 };
 
@@ -86,7 +86,7 @@ static bool is_tracked(const struct touch *touch, void *unused)
     return atomic_load(&mem_root(touch->mem)->spread) == NULL;
 }
 
-/* Nothing is pending and home is whole. */
+/* Nothing is pending, and home has every byte. */
 static bool is_quiet(const struct touch *touch, void *unused)
 {
     const struct spread_buffer *buffer = atomic_load(&mem_root(touch->mem)->spread);
@@ -172,7 +172,7 @@ bool spread_admits(const struct opencl_command *draft, bool blocking)
     if (blocking) {
         pthread_mutex_lock(&front.spread.lock);
         admitted =
-            /* else the worker finds the same, and its event says so */
+            /* otherwise the worker finds the same error, and its event reports it */
             before(draft, false) == CL_SUCCESS;
     } else if (pthread_mutex_trylock(&front.spread.lock) == 0) {
         admitted = touch_each(draft, about_of(draft), is_quiet, NULL);
@@ -253,7 +253,7 @@ cl_int spread_issue(struct device_engine *engine, struct opencl_command *command
     cl_int code = CL_SUCCESS;
 
     *ret_done = false;
-    /* waits for the twin: without the lock */
+    /* waits for the twin, so without the lock */
     if (kind_of(command)->cut_by_time && spread_wants(command))
         about = program_sliceable(command->u.launch.kernel->program, command->u.launch.kernel->name, &reason);
     pthread_mutex_lock(&front.spread.lock);
@@ -297,7 +297,8 @@ enum { SAVED_MAX = 256 }; /* buffers of one job */
 enum { CONTEXT_DEVICES = 64 };
 
 /*
- * A queue of ours at the program's own device, which the caller releases. False: none can be had.
+ * A queue of the layer on the program's own device, which the caller releases. False: not
+ * available.
  */
 static bool open_home(cl_context context, struct queue_record *ret_queue)
 {
@@ -312,7 +313,7 @@ static bool open_home(cl_context context, struct queue_record *ret_queue)
     for (size_t i = 0; i < size / sizeof *devices && !home; i++) {
         home = device_record_of(devices[i]);
         if (home && !atomic_load_explicit(&home->has_queues, memory_order_relaxed))
-            home = NULL; /* the program does not use it */
+            home = NULL; /* the program does not use this device */
     }
     ret_queue->device = home;
     ret_queue->handle =
@@ -335,7 +336,7 @@ static bool open_saver(struct spread_buffer *buffer, cl_context context, struct 
     return true;
 }
 
-/* What only a GPU holds of the buffer goes to the host's shadow. */
+/* Copies what only a GPU has of the buffer to the host's shadow. */
 static void save_buffer(struct mem_record *root)
 {
     struct spread_buffer *buffer = atomic_load(&root->spread);

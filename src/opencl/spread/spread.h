@@ -1,19 +1,18 @@
 /*
- * One program on several devices: what the rest of the layer asks of src/opencl/spread.
+ * One program on several devices: the interface of src/opencl/spread to the rest of the layer.
  *
- * A kernel's work-groups are divided over the program's own device (home) and further ones, each
- * with a context, program and buffers of its own; results stay where they were made and are merged
- * when a command needs them. So every command is announced here before the driver gets it:
- * spread_admits() by a program's thread, spread_issue() by a worker. Both make home valid and note
- * what will be written. Costs one load while no buffer has ever been shared.
+ * A kernel's work-groups are divided over the program's own device (home) and further ones. Each
+ * further device has its own context, program and buffers. Results stay where they were computed
+ * and are merged when a command needs them. So every command is announced here before the driver
+ * gets it: by a program's thread with spread_admits(), by a worker with spread_issue(). Both make
+ * home valid and note what will be written. This costs one load while no buffer was ever shared.
  *
  * Why a disagreement is harmless: home ran its own groups on its own copy, exactly as the first
- * part of a run on one device. If the others' results cannot be merged, or a device failed, they
- * are thrown away and the rest of the groups run at home.
+ * part of a run on one device. If the results of the others cannot be merged, or a device failed,
+ * they are discarded and their groups run at home.
  *
- * Locks: the spread lock (here) is taken with none of the others held and no engine entered, and
- * may be kept over driver calls, copies and waits for engines; under it any other lock may be
- * taken.
+ * Locks: the spread lock is taken with no other lock held and no engine entered. It may be held
+ * over driver calls, copies and waits for engines, and any other lock may be taken under it.
  */
 #ifndef OPENCL_SPREAD_SPREAD_H
 #define OPENCL_SPREAD_SPREAD_H
@@ -25,13 +24,13 @@
 
 struct spread_program;
 
-/* How many devices could help this one; counts them, and tells the user about those that cannot. */
+/* Counts the devices that could help this one, and tells the user about those that cannot. */
 unsigned spread_count_helpers(struct opencl_device *device);
 
 /*
- * Could a command of this device concern another one: is there one that could help it, or memory
- * that was ever shared? Asked once per command; where the answer is no, nothing else here need be
- * asked.
+ * Could a command of this device involve another one? It could if some device can help, or if
+ * memory was ever shared. Asked once per command. If the answer is no, no other function here need
+ * be called.
  */
 static inline bool spread_possible(struct opencl_device *device)
 {
@@ -45,7 +44,7 @@ static inline bool spread_possible(struct opencl_device *device)
 /* May kernels of this process run on more than one device (--gpus, the plan)? */
 bool spread_enabled(void);
 
-/* Nothing is on another device, nor will it be as things stand. */
+/* Is nothing on another device, and can nothing get there as things are? */
 bool spread_idle(void);
 
 /* Should this launch go to the worker, which may split it? */
@@ -53,38 +52,35 @@ bool spread_wants(const struct opencl_command *draft);
 
 /*
  * On a program's thread, no engine entered: may the draft go to the driver now? A caller that
- * blocks anyway merges and copies here what the draft needs; another one is told false if there is
- * such a thing to do, and the draft goes to the worker.
+ * blocks merges and copies here what the draft needs. For any other caller the answer is false if
+ * there is something to do, and the draft goes to the worker.
  */
 bool spread_admits(const struct opencl_command *draft, bool blocking);
 
-/*
- * On the worker: is there anything to do for the command? Then, with no engine entered,
- * spread_issue().
- */
+/* On the worker: must spread_issue() be called for the command, with no engine entered? */
 bool spread_concerns(const struct opencl_command *command);
 /*
- * Makes home ready for the command, or runs a launch on several devices: *ret_done, and only the
- * event is left to be waited for.
+ * Makes home ready for the command, or runs a launch on several devices. *ret_done: it has run, and
+ * only its event must be waited for.
  */
 cl_int spread_issue(struct device_engine *engine, struct opencl_command *command, bool *ret_done);
 
-/* A launch ran on its own device only, for so long. */
+/* Reports how long a launch took that ran on its own device only. */
 void spread_ran_alone(struct kernel_record *kernel, size_t items, int64_t ns);
 
 /*
- * A job is about to end, and nothing of it is in flight. Where state migrates through the host
- * (`system`), what only a GPU holds is copied there, so that the next job finds it whichever GPU it
- * gets. May block.
+ * A job is about to end, and none of its commands is in flight. If state migrates through the host
+ * (`system`), copies there what only a GPU has, so that the next job finds it on any GPU. May
+ * block.
  */
 void spread_job_ends(void);
 
 /* The program has waited for everything: the next launch belongs to another job. Never blocks. */
 void spread_job_over(void);
 
-/* An image is being laid on the buffer: from now on it stays at home. */
+/* An image is created on the buffer, which stays at home from now on. */
 void spread_pin(struct mem_record *root);
-/* No handle and no command is left that could ask for its contents. */
+/* No handle and no command is left that could need its contents. */
 void spread_unused(struct mem_record *root);
 /* The record ends. */
 void spread_forget(struct mem_record *mem);

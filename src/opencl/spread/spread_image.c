@@ -11,7 +11,7 @@ static bool is_array(cl_mem_object_type type)
     return type == CL_MEM_OBJECT_IMAGE1D_ARRAY || type == CL_MEM_OBJECT_IMAGE2D_ARRAY;
 }
 
-/* False: the driver does not say, or it cannot stand alone. */
+/* False: the driver does not say, or the image depends on another object. */
 static bool ask(cl_mem handle, struct spread_image *image)
 {
     cl_image_desc *desc = &image->desc;

@@ -1,6 +1,6 @@
 /*
- * Images on further devices: the same image again in their contexts, and its pixels as packed bytes
- * (rows and slices without padding), in which it is copied and merged. An image is moved whole: its
+ * Images on further devices: an equal image in their contexts, and its pixels as packed bytes (rows
+ * and slices without padding), in which it is copied and merged. An image moves whole: its
  * coherence record never divides it.
  */
 #ifndef OPENCL_SPREAD_IMAGE_H
@@ -11,24 +11,27 @@
 struct spread_image {
     cl_image_format format;
     cl_image_desc desc;
-    size_t region[3]; /* all of it, as a transfer says it */
+    size_t region[3]; /* the whole image, as the region of a transfer */
     size_t pixel;     /* bytes: a power of two */
     size_t bytes;     /* of all pixels */
 };
 
 /*
- * NULL: no memory, or not an image that can stand alone (one on a buffer or on another image, with
- * mip levels or samples).
+ * NULL: no memory, or an image that depends on another object (on a buffer or image), or has mip
+ * levels or samples.
  */
 struct spread_image *image_describe(cl_mem handle);
 
-/* The same in another context, with the program's own access flags. NULL and a code on failure. */
+/*
+ * An equal image in another context, with the program's own access flags. NULL and a code on
+ * failure.
+ */
 cl_mem image_create(const struct spread_image *image, cl_context context, cl_mem_flags flags,
                     cl_int *ret_code);
 
 /*
- * All pixels between the image and memory of the host, in rows of at most `chunk` bytes together
- * (one row at least), each with the engine entered for it. A driver's code.
+ * Transfers all pixels between the image and memory of the host. Enters the engine once for at most
+ * `chunk` bytes of whole rows, at least one row. A driver's code.
  */
 cl_int image_transfer(const struct spread_image *image, const struct queue_record *queue, cl_mem mem,
                       bool out, unsigned char *memory, size_t chunk);

@@ -5,7 +5,7 @@
 #include "engine/policy.h"
 #include "opencl/layer.h"
 
-/* Once per plan. Bounds rest on the answer, so a busy daemon is waited for. */
+/* Once per plan. Bounds rest on the answer, so a busy daemon gets this much time. */
 #define LIST_PATIENCE (2 * NSEC_PER_SEC)
 
 /* The GPUs that the plan lists; 0: it lists none, or the command line overrides it. */
@@ -58,8 +58,8 @@ static bool find_leases(struct opencl_device *home, struct further_device *const
 }
 
 /*
- * Which devices does the plan list? Its numbers are the daemon's, so the daemon is asked. False: it
- * did not name as many, or did not answer; it is asked again in the next job.
+ * Which devices does the plan list? Its numbers are the daemon's, so the daemon is asked. False:
+ * the daemon named fewer devices, or did not answer; the next job asks again.
  */
 static bool find_listed(struct opencl_device *home, uint64_t set)
 {
@@ -129,7 +129,10 @@ static int ask_daemon(struct opencl_device *home, struct further_device *const h
     return PLACE_HOME;
 }
 
-/* Where the data is, if that device is ours already; else the daemon knows which device is free. */
+/*
+ * The device with the data if this process holds it already; otherwise the daemon chooses a free
+ * one.
+ */
 static int find_free(struct opencl_device *home, struct further_device *const helpers[], unsigned n)
 {
     const struct opencl_device *there = front.spread.placement.job_place == PLACE_HOME
@@ -138,7 +141,7 @@ static int find_free(struct opencl_device *home, struct further_device *const he
 
     if (engine_try_enter(&there->base.engines[ENGINE_EXECUTION], ENGINE_STAY)) {
         engine_exit(&there->base.engines[ENGINE_EXECUTION], ENGINE_EXECUTION,
-                    ENGINE_STAY); /* stays with us, idle, until the launch takes it */
+                    ENGINE_STAY); /* this process keeps the engine, unused, until the launch takes it */
         return front.spread.placement.job_place;
     }
     return ask_daemon(home, helpers, n);

@@ -1,4 +1,4 @@
-/* What spread/ keeps in struct opencl_front (layer.h). */
+/* The state of spread/ in struct opencl_front (layer.h). */
 #ifndef OPENCL_SPREAD_SPREAD_STATE_H
 #define OPENCL_SPREAD_SPREAD_STATE_H
 
@@ -7,9 +7,11 @@
 #include "spread/decide.h"
 
 struct spread_state {
-    pthread_mutex_t
-        /* guards the following unless said otherwise; before all others, with no engine entered */
-        lock;
+    /*
+     * guards the following unless a comment says otherwise; taken before all other locks, with no
+     * engine entered
+     */
+    pthread_mutex_t lock;
     pthread_cond_t changed; /* a split stopped running */
     struct further_device devices[FURTHER_MAX];
     unsigned n_devices;
@@ -22,8 +24,9 @@ struct spread_state {
     struct decision_costs costs;   /* of moving and merging bytes */
     pthread_mutex_t buffers_lock;  /* a leaf; guards the next */
     struct spread_buffer *buffers; /* every record that says where a buffer is valid */
-    atomic_uint n_buffers;         /* with a record of where they are valid; no lock */
-    atomic_bool said_fewer;        /* that more GPUs were asked for than there are; no lock */
+    atomic_uint n_buffers;         /* buffers with a coherence record; no lock */
+    /* the user has been told that more GPUs were requested than exist; no lock */
+    atomic_bool said_fewer;
 };
 
 #endif

@@ -1,4 +1,4 @@
-/* Data for a split launch: what each device needs of it, copied there before the shares begin. */
+/* Data for a split launch: copies what each device needs before the shares begin. */
 #include <stdlib.h>
 
 #include "opencl/layer.h"
@@ -10,7 +10,7 @@ static struct spread_buffer *nth_buffer(const struct split *split, unsigned i)
 }
 
 /*
- * Everything that is pending in the buffers is merged. Again, if waiting for one let another come.
+ * Merges everything pending in the buffers. Repeats if another split became pending during a wait.
  */
 static cl_int settle_all(struct split *split, struct queue_record *queue)
 {
@@ -30,8 +30,8 @@ static cl_int settle_all(struct split *split, struct queue_record *queue)
 }
 
 /*
- * What the program may have changed unseen is taken as changed; what is divided too finely is made
- * simple.
+ * Counts what the program may have changed without a call as changed, and simplifies records with
+ * too many ranges.
  */
 static cl_int refresh_all(struct split *split, struct queue_record *queue)
 {
@@ -87,7 +87,7 @@ static cl_int bring_inputs(struct split *split, struct queue_record *queue)
 }
 
 /*
- * The buffers of a share as the device's kernel gets them: copies of roots, or the same part of
+ * The buffers of a share as arguments of the device's kernel: copies of roots, or the same parts of
  * them.
  */
 static cl_int find_mems(struct split *split, struct split_share *share)

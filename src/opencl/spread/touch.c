@@ -8,7 +8,7 @@ struct visitor {
     void *data;
 };
 
-/* The record of a handle: a command of the graph keeps it, even if the program has let go. */
+/* The record of a handle. A command of the graph keeps it, even after the program's release. */
 static struct mem_record *record_of(const struct opencl_command *command, cl_mem handle, bool *ret_kept)
 {
     *ret_kept = false;

@@ -15,9 +15,9 @@ struct touch {
 };
 
 /*
- * Visits every memory object of the command that we know, until a visit answers false; answers that
- * too. about: what is known of a launch's kernel; NULL: each argument may be read and written.
- * Works on drafts and on commands of the graph.
+ * Visits every known memory object of the command, until a visit answers false; answers that too.
+ * about: what is known of a launch's kernel; NULL: each argument may be read and written. Works on
+ * drafts and on commands of the graph.
  */
 bool touch_each(const struct opencl_command *command, const struct translate_kernel *about,
                 bool (*visit)(const struct touch *touch, void *data), void *data);

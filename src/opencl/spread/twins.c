@@ -11,7 +11,7 @@ struct build;
 
 struct spread_program {
     cl_program handles[PLACE_MAX];
-    struct build *builds[PLACE_MAX]; /* under way */
+    struct build *builds[PLACE_MAX]; /* builds in progress */
     bool failed[PLACE_MAX];
     struct spread_kernel *kernels;
 };
@@ -82,16 +82,16 @@ const struct translate_kernel *twins_about(struct program_record *program, const
 
 /* --- building --- */
 
-/* One build for one device, on its own: the program may end while the thread is at it. */
+/* One build for one device, independent of the program, which may end during the build. */
 struct build {
     struct device_task task;
-    atomic_uint refs; /* the program's; the thread's */
+    atomic_uint refs; /* the program's and the thread's */
     struct further_device *device;
-    /* owned, n; the first text is the whole program unless it is linked from them */
+    /* owned, n of them; the first is the whole program, unless it is linked from all */
     struct twin_text *texts;
     size_t n;
     char *link_options; /* owned; NULL: not linked */
-    cl_program handle;  /* the result: owned until taken */
+    cl_program handle;  /* the result: owned until the program takes it */
     atomic_bool over;
 };
 
@@ -117,7 +117,7 @@ static bool add_text(struct build *build, const char *source, size_t length, con
     return text->source && text->options;
 }
 
-/* What is to be built, copied. NULL: the program has no text of ours, or no memory. */
+/* What must be built, copied. NULL: the program has no rewritten text, or no memory. */
 static struct build *build_of(struct program_record *program, struct further_device *device)
 {
     struct build *build = calloc(1, sizeof *build);
@@ -189,7 +189,7 @@ static void run_build(struct device_task *task)
     build_unref(build);
 }
 
-/* The program on that device; NULL: it cannot be had, or not yet (known->builds). */
+/* The program on that device; NULL: not available, or not yet (known->builds). */
 static cl_program program_on(struct spread_program *known, struct program_record *program,
                              struct further_device *device, bool now)
 {
@@ -206,7 +206,10 @@ static cl_program program_on(struct spread_program *known, struct program_record
             run_build(&build->task);
         *slot = build;
     } else if (now && !atomic_load(
-                          /* the thread is at it: make a second one; the first to finish counts */
+                          /*
+                           * the thread is building it: build a second time; the first to finish
+                           * counts
+                           */
                           &build->over)) {
         *slot = NULL;
         build_unref(build);

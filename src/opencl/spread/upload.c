@@ -15,7 +15,8 @@ bool upload_concerns(const struct opencl_command *command)
 }
 
 /*
- * The buffer that is written or read, if it may be elsewhere than at home; *ret_range in its root.
+ * The buffer that is written or read, if it may be valid elsewhere than at home; *ret_range in its
+ * root.
  */
 static struct spread_buffer *named_buffer(const struct opencl_command *command, struct range *ret_range)
 {
@@ -50,7 +51,7 @@ void upload_to_chosen(struct opencl_command *command, bool *ret_done)
         buffer_shadow(buffer, range, command->u.transfer.host);
     command->base.times = timed.times;
     command->base.timed = timed.timed;
-    command->base.leased = false; /* of home's engine nothing was used */
+    command->base.leased = false; /* no engine of home was used */
     runtime_count(COUNTER_COPIES, 1);
     *ret_done = true;
 }
@@ -83,8 +84,8 @@ void upload_to_home(const struct opencl_command *command)
 }
 
 /*
- * Where all of the range can be read at once, the job's own GPU first; PLACE_NONE: home has to be
- * made whole.
+ * A place where the whole range can be read, the job's own GPU first; PLACE_NONE: home must be made
+ * valid.
  */
 static int readable_at(const struct spread_buffer *buffer, struct range range, int job_place)
 {
@@ -99,7 +100,7 @@ static int readable_at(const struct spread_buffer *buffer, struct range range, i
     return PLACE_NONE;
 }
 
-/* Up to where the bytes from range.begin on are valid at the place. */
+/* The end of the bytes, from range.begin on, that are valid at the place. */
 static size_t valid_until(const struct spread_buffer *buffer, int place, struct range range)
 {
     struct range missing = ranges_first_missing(&buffer->coherence.valid[place], range);
@@ -130,7 +131,7 @@ static bool has_parts(const struct spread_buffer *buffer, struct range range)
     return true;
 }
 
-/* Reads each part of the range from where it is, so that no other GPU is used. */
+/* Reads each part of the range from where it is valid, so that no other GPU is used. */
 static bool read_parts(struct spread_buffer *buffer, struct range range, unsigned char *bytes,
                        const struct opencl_command *command, struct command *ret_times)
 {
@@ -179,7 +180,7 @@ void download_from_there(struct opencl_command *command, bool *ret_done)
         buffer_shadow(buffer, range, command->u.transfer.host);
     command->base.times = timed.times;
     command->base.timed = timed.timed;
-    command->base.leased = false; /* of home's engine nothing was used */
+    command->base.leased = false; /* no engine of home was used */
     runtime_count(COUNTER_COPIES, 1);
     *ret_done = true;
 }

@@ -56,7 +56,9 @@ bool effect_is_pure(const struct ptx_module *module, const struct ptx_statement 
     return effect_opcode_is(module, statement, opcodes, N_OF(opcodes));
 }
 
-/* With the scope of the block an access says nothing about other blocks, as a plain one. */
+/*
+ * An access with the scope of the block is no communication with other blocks, like a plain access.
+ */
 static bool is_strong(const struct ptx_module *module, const struct ptx_statement *statement)
 {
     static const char *const words[] = {"volatile", "relaxed", "acquire", "acq_rel", "sc", "mmio", "cv"};
@@ -147,7 +149,10 @@ static struct effect atomic_of(const struct ptx_module *module, const struct ptx
     return effect;
 }
 
-/* The heap gives what other blocks have freed; the others neither look at memory nor wait. */
+/*
+ * The heap returns memory that other blocks have freed. The other functions neither read memory nor
+ * wait.
+ */
 static struct effect external_call(struct ptx_name name)
 {
     struct effect effect = {.reads = PARAM, .writes = PARAM};
@@ -178,7 +183,7 @@ static struct effect call_of(const struct ptx_module *module, const struct ptx_s
                            .writes = LOCAL | SHARED | PARAM};
 }
 
-/* Bulk copies go between global and shared memory; what is not known at all may do anything. */
+/* Bulk copies go between global and shared memory. An unknown instruction may do anything. */
 static struct effect unknown_of(const struct ptx_module *module, const struct ptx_statement *statement)
 {
     static const char *const copies[] = {"cp"};

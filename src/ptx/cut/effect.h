@@ -1,11 +1,11 @@
 /*
  * What one statement does to memory, as far as waiting for other blocks is concerned.
  *
- * A *source* is a value that another block may change while the kernel runs. It is strong when the
- * instruction is made for communication between blocks (volatile, atomics, relaxed and acquire
- * beyond the scope of the block), else plain. Memory
- * that only the block or the thread sees (shared, local, the parameters of calls) is no source; it
- * is a *cell*, treated as one register per space.
+ * A *source* is a value that another block may change while the kernel runs. It is strong if the
+ * instruction is made for communication between blocks: volatile, atomics, and relaxed or acquire
+ * beyond the scope of the block. Otherwise it is plain. Memory that only the block or the thread
+ * sees (shared, local, the parameters of calls) is no source. It is a *cell*, treated as one
+ * register per space.
  */
 #ifndef PTX_CUT_EFFECT_H
 #define PTX_CUT_EFFECT_H
@@ -34,13 +34,15 @@ struct effect_summary {
 struct effect effect_of(const struct ptx_module *module, const struct ptx_statement *statement,
                         const struct effect_summary summaries[]);
 
-/* Does the operand i of a statement that is not flat take a result? */
+/* In a statement that is not flat: does operand i take a result? */
 bool effect_is_result(const struct ptx_statement *statement, unsigned i);
 
-/* Instructions that compute from their operands alone, though the table has no full row of them. */
+/*
+ * Does the instruction compute from its operands alone, although the table has no full row for it?
+ */
 bool effect_is_pure(const struct ptx_module *module, const struct ptx_statement *statement);
 
-/* Does one of the words stand among the modifiers? */
+/* Is one of the words among the modifiers? */
 bool effect_has_any(const struct ptx_module *module, const struct ptx_statement *statement,
                     const char *const words[], size_t n);
 

@@ -1,4 +1,4 @@
-/* Exits that are taken by the loop's own doing: retried, ticket (waits.h). */
+/* Exits that the loop itself brings about: retried, ticket (waits.h). */
 #include "ptx/cut/ptx_loop.h"
 
 enum { LONGEST_CHAIN = 16, DEEPEST_CONDITION = 8 };
@@ -158,7 +158,7 @@ static bool comparison_leaves(const struct ptx_loop *loop, const struct ptx_stat
 static bool leaves_when(const struct ptx_loop *loop, const struct ptx_operand *predicate, bool value,
                         unsigned depth);
 
-/* One of several conditions, joined so that each alone is enough. */
+/* One of several conditions, combined so that each alone is enough. */
 static bool setp_leaves(const struct ptx_loop *loop, const struct ptx_statement *setp, bool value,
                         unsigned depth)
 {
@@ -170,7 +170,10 @@ static bool setp_leaves(const struct ptx_loop *loop, const struct ptx_statement 
            (is_joined && leaves_when(loop, &setp->operands[3], value, depth + 1));
 }
 
-/* The loop is left when the predicate has this value, and it gets it by itself. */
+/*
+ * Is the loop left when the predicate has this value, and does the loop itself bring that value
+ * about?
+ */
 static bool leaves_when(const struct ptx_loop *loop, const struct ptx_operand *predicate, bool value,
                         unsigned depth)
 {

@@ -53,7 +53,7 @@ static int fill_entry(const struct ptx_routine *entry, const struct rewrite *rew
     return ret_entry->name && ret_entry->piece_name && ret_entry->detail ? 0 : -ENOMEM;
 }
 
-/* Studies every entry and writes its sibling; *ret_any: there is one. */
+/* Studies every entry and writes its sibling. *ret_any: at least one was written. */
 static int cut_entries(const struct ptx_module *module, const struct rewrite *rewrite, FILE *out,
                        struct ptx_cut *cut, bool *ret_any)
 {
@@ -108,7 +108,7 @@ static int cut_module(const struct ptx_module *module, struct ptx_cut *cut)
     return r;
 }
 
-/* The text as a whole cannot be read, or is beyond what the analysis takes. */
+/* The text as a whole cannot be read, or is too large for the analysis. */
 static int whole(struct ptx_cut *cut, enum ptx_whole reason, const struct input_error *error)
 {
     ptx_cut_done(cut);

@@ -38,11 +38,11 @@ struct ptx_cut_entry {
     char *name;            /* of the kernel */
     char *piece_name;      /* of its sibling; "" when it is not cut */
     enum ptx_whole reason; /* PTX_CUT: piece_name is the sibling */
-    uint32_t line;         /* of the text given, from 1, that is the reason; 0: no place */
-    char *detail;          /* what stands there, at most 200 bytes; "" when it is cut */
-    uint32_t n_parameters; /* the kernel's own: the descriptor's index in kernelParams */
-    uint32_t bytes;        /* of the kernel's own parameters */
-    uint32_t piece_offset; /* of the descriptor in a parameter buffer (`extra`), where it is cut */
+    uint32_t line;         /* the line of the text, from 1, that is the reason; 0: none */
+    char *detail;          /* the text of that line, at most 200 bytes; "" when the entry is cut */
+    uint32_t n_parameters; /* the kernel's own: also the descriptor's index in kernelParams */
+    uint32_t bytes;        /* bytes of the kernel's own parameters */
+    uint32_t piece_offset; /* offset of the descriptor in a parameter buffer (`extra`), if it is cut */
 };
 
 struct ptx_cut {
@@ -50,10 +50,10 @@ struct ptx_cut {
     size_t size;
     struct ptx_cut_entry *entries; /* every entry that the text defines, in order */
     size_t n_entries;
-    /* When the text as a whole cannot be cut (it cannot be read): why, and where; else PTX_CUT. */
+    /* If the text as a whole cannot be cut (it cannot be read): why, and where; else PTX_CUT. */
     enum ptx_whole reason;
     uint32_t line;
-    char *detail; /* "" when there is nothing to say */
+    char *detail; /* "" if there is no detail */
 };
 
 /*

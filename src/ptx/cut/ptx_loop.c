@@ -131,7 +131,7 @@ bool loop_step_back(const struct ptx_loop *loop, const struct ptx_operand **at, 
     is_sum = loop_is(loop, def, "add", NULL);
     if ((!is_sum && !loop_is(loop, def, "sub", NULL)) || def->match.row->family != PTX_VALUE ||
         def->n_operands != 3 || ptx_has(loop->flow->module, def, "sat") ||
-        ptx_type_class(def->match.types[0]) == PTX_PACKED) /* whose halves wrap apart */
+        ptx_type_class(def->match.types[0]) == PTX_PACKED) /* the halves wrap separately */
         return false;
     if (def->operands[2].kind == PTX_OP_INT && def->operands[1].kind == PTX_OP_REGISTER) {
         *offset += is_sum ? (int64_t)def->operands[2].bits : -(int64_t)def->operands[2].bits;

@@ -6,7 +6,7 @@
 
 /* Reused from loop to loop. Stamps are loop ids or slice numbers; 0: never. */
 struct loop_scratch {
-    size_t *region;      /* [block]: the innermost loop that was looked at */
+    size_t *region;      /* [block]: the innermost loop that was examined */
     size_t *passed;      /* [block]: the loop for which is_passed holds */
     bool *is_passed;     /* [block] */
     size_t *visited;     /* [block]: stamp of a walk */
@@ -25,13 +25,13 @@ struct ptx_loop {
     size_t head;
     const size_t *members; /* blocks */
     size_t n;
-    uint8_t sources; /* that decide about its end */
-    size_t source;   /* the statement of one of them */
+    uint8_t sources; /* sources that decide about its end */
+    size_t source;   /* the statement of one of these sources */
 };
 
 bool loop_has(const struct ptx_loop *loop, size_t statement);
 
-/* Takes steps off the budget; false when none are left. */
+/* Subtracts steps from the budget; false when none are left. */
 bool loop_spend(const struct ptx_loop *loop, size_t steps);
 
 /* How many statements of the loop define the register; *ret_only is the last of them. */
@@ -50,8 +50,8 @@ bool loop_passes_moving(const struct ptx_loop *loop);
 bool loop_is_fixed(const struct ptx_loop *loop, const struct ptx_operand *operand);
 
 /*
- * Follows copies and additions of constants back from the operand, within the loop, one step: true
- * when `*at` was such a value, and is now what it was made from. *offset gets what was added.
+ * Follows copies and additions of constants back from the operand, one step within the loop. True:
+ * `*at` was such a value, and is now what it was computed from. *offset gets what was added.
  */
 bool loop_step_back(const struct ptx_loop *loop, const struct ptx_operand **at, int64_t *offset);
 
@@ -59,10 +59,10 @@ bool loop_step_back(const struct ptx_loop *loop, const struct ptx_operand **at, 
 bool loop_is(const struct ptx_loop *loop, const struct ptx_statement *statement, const char *opcode,
              const char *modifier);
 
-/* leaves.c: an exit that every round passes is taken by itself. */
+/* leaves.c: does every round pass an exit that the loop itself brings about? */
 bool loop_leaves(const struct ptx_loop *loop);
 
-/* moves.c: every round moves on. */
+/* ptx_moves.c: does every round move on? */
 bool loop_moves(const struct ptx_loop *loop);
 
 #endif

@@ -11,7 +11,7 @@ enum {
     DIRECT = 1,  /* it is computed from the register */
     IN_LOAD = 2, /* it is loaded from an address that is computed from the register */
     LOADS = 4,   /* it depends on a source */
-    CHANGES = 8, /* an operation on the way gives another value than its operand, as a rule */
+    CHANGES = 8, /* an operation on the way usually gives another value than its operand */
 };
 
 struct tree {
@@ -187,7 +187,7 @@ static void join_halves(const struct ptx_loop *loop, const struct halves *halves
                 loop->scratch->moving[halves->list[i].block] = loop->id;
 }
 
-/* A fence, or time that passes, makes sense only where other blocks are expected to write. */
+/* A fence, or waiting for time to pass, makes sense only if other blocks are expected to write. */
 static bool has_fence(const struct ptx_loop *loop, const struct ptx_block *block)
 {
     for (size_t i = block->begin; i < block->end; i++) {

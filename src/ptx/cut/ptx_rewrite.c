@@ -47,7 +47,7 @@ static int by_name(const void *left, const void *right)
     return order ? order : (a->length > b->length) - (a->length < b->length);
 }
 
-/* Sections of debug information name labels, so a sibling has labels of its own there. */
+/* Sections of debug information name labels, so a sibling gets its own labels in such a module. */
 static int find_labels(const struct rewrite *rewrite, const struct ptx_routine *entry, struct labels *ret)
 {
     size_t n = 0;
@@ -112,7 +112,7 @@ static void put_load(const struct rewrite *rewrite, const char *reg, size_t offs
 
 /*
  * q = n / grid[i] and rest = n - q * grid[i], in registers of these names. Each register is written
- * once: a compiler sees at a glance that the numbers are the same for all threads of a block.
+ * once, so that a compiler sees that the numbers are the same for all threads of a block.
  */
 static void put_division(const struct rewrite *rewrite, unsigned i, const char *n, const char *q,
                          const char *rest, FILE *out)
@@ -182,7 +182,7 @@ static const struct ptx_token *put_parameters(const struct rewrite *rewrite, con
     return close;
 }
 
-/* What stands in place of the token; false: the token stays. *ret_next: where to go on. */
+/* The replacement of the token; false: the token stays. *ret_next: where to continue. */
 static bool put_changed(const struct rewrite *rewrite, const struct labels *labels,
                         const struct ptx_token *token, const struct ptx_token **ret_next, FILE *out)
 {

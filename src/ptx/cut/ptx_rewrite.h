@@ -8,8 +8,8 @@
 
 struct rewrite {
     const struct ptx_module *module;
-    char suffix[32];   /* of siblings: stands nowhere in the text */
-    bool has_sections; /* of debug information, which may name labels */
+    char suffix[32];   /* of siblings' names; occurs nowhere in the text */
+    bool has_sections; /* it has sections of debug information, which may name labels */
 };
 
 /* Chooses names. */

@@ -31,7 +31,7 @@ void study_done(struct study *study)
 
 static int follow(struct study *study, struct ptx_routine *routine, unsigned depth);
 
-/* One call: what is called comes first; its verdict is the caller's, at the place of the call. */
+/* Studies a called routine first. Its verdict becomes the caller's, at the place of the call. */
 static int follow_call(struct study *study, struct verdict *verdict, const struct ptx_statement *call,
                        unsigned depth)
 {
@@ -150,7 +150,7 @@ static int find_waits(struct study *study, const struct ptx_routine *routine, st
     return 0;
 }
 
-/* The loops of the routine and of everything that it calls; the first verdict that is one. */
+/* The first verdict against the loops of the routine and of everything that it calls. */
 static int find_all_waits(struct study *study, const struct ptx_routine *routine,
                           struct studied_kernel kernel, struct verdict *ret_verdict)
 {

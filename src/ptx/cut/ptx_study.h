@@ -1,6 +1,6 @@
 /*
- * The verdict on every entry of a module: what its own statements say, what the functions that it
- * calls say, directly and through others, and its loops and theirs.
+ * The verdict on every entry of a module. It combines the entry's own statements and loops with
+ * those of all functions that it calls, directly or through others.
  */
 #ifndef PTX_CUT_PTX_STUDY_H
 #define PTX_CUT_PTX_STUDY_H
@@ -26,7 +26,7 @@ struct study {
     struct arena arena;
 };
 
-/* Numbers the routines. 0 or -ENOMEM; study_done() accepts a study that was not begun well. */
+/* Numbers the routines. 0 or -ENOMEM; study_done() also accepts a study whose begin failed. */
 int study_begin(struct study *study, const struct ptx_module *module);
 void study_done(struct study *study);
 

@@ -5,7 +5,7 @@
 
 #define N_OF(array) (sizeof(array) / sizeof(array)[0])
 
-/* One line of it: blanks joined, anything beyond ASCII replaced. */
+/* Stores one line: blanks joined, anything beyond ASCII replaced. */
 void verdict_set(struct verdict *verdict, const struct ptx_module *module, enum ptx_whole reason,
                  const struct ptx_token *first, const struct ptx_token *end)
 {
@@ -68,7 +68,7 @@ static enum ptx_whole refuse_operand(const struct ptx_routine *routine, const st
     return reason;
 }
 
-/* Words that name what blocks share beyond global memory, wherever they stand. */
+/* Words that name what blocks share beyond global memory, at any place in the statement. */
 static enum ptx_whole refuse_opcode(const struct ptx_module *module, const struct ptx_statement *statement)
 {
     static const char *const clusters[] = {"mapa", "getctarank", "clusterlaunchcontrol"};
@@ -101,7 +101,7 @@ static enum ptx_whole refuse_opcode(const struct ptx_module *module, const struc
     return PTX_CUT;
 }
 
-/* Control must be seen: a branch without its target could lead anywhere. */
+/* The targets of control must be visible: a branch without one could lead anywhere. */
 static enum ptx_whole refuse_control(const struct ptx_statement *statement)
 {
     enum ptx_family family = statement->match.row->family;

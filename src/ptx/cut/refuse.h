@@ -1,6 +1,6 @@
 /*
- * What keeps a routine from being cut, statement by statement: what its instructions and special
- * registers say, apart from loops (waits.h) and calls (ptx_study.h).
+ * What keeps a routine from being cut, statement by statement: its instructions and special
+ * registers. waits.h has the loops, ptx_study.h the calls.
  */
 #ifndef PTX_CUT_REFUSE_H
 #define PTX_CUT_REFUSE_H
@@ -24,7 +24,7 @@ void verdict_set(struct verdict *verdict, const struct ptx_module *module, enum 
 void refuse_routine(const struct ptx_module *module, const struct ptx_routine *routine,
                     struct verdict *ret_verdict);
 
-/* A function without a body in the module: PTX_CUT when it does not matter. */
+/* For a function without a body in the module: PTX_CUT if it is harmless. */
 enum ptx_whole refuse_external(struct ptx_name name);
 
 /* Is the special register the number of the block, or of the blocks? */

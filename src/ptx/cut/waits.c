@@ -9,7 +9,7 @@ struct wait_search {
     struct arena arena;
     struct loop_scratch scratch;
     struct ptx_blocks_search components;
-    size_t source; /* a strong one of the routine, or a load from shared memory */
+    size_t source; /* a strong source of the routine, or a load from shared memory */
     size_t n_regions;
     size_t found_source, found_head;
 };
@@ -55,7 +55,7 @@ static const struct ptx_statement *last_of(const struct ptx_loop *loop, size_t b
     return last && last->kind == PTX_STATEMENT_OPERATION ? last : NULL;
 }
 
-/* Everything that a branch, a return or the like at the end of a block looks at. */
+/* Adds everything that a branch, a return or the like at the end of a block depends on. */
 static void add_decision(struct slice *slice, size_t block)
 {
     const struct ptx_block *at = &slice->loop->flow->blocks.blocks[block];
@@ -76,7 +76,10 @@ static bool leaves_loop(const struct ptx_loop *loop, size_t block)
     return at->is_end;
 }
 
-/* A function that may end the thread is an exit that depends on all that it reads. */
+/*
+ * A call of a function that may end the thread is an exit. It depends on all that the function
+ * reads.
+ */
 static void add_call(struct slice *slice, size_t i)
 {
     const struct flow *flow = slice->loop->flow;
@@ -93,8 +96,8 @@ static void add_call(struct slice *slice, size_t i)
 }
 
 /*
- * Is it the loop's branches that decide which definition of the register holds? So it is unless
- * there is one, which every round passes. (A guard is among what the statement reads.)
+ * Do the branches of the loop decide which definition of the register holds? They do, unless there
+ * is only one definition and every round passes it. (A guard is among what the statement reads.)
  */
 static bool is_controlled(const struct ptx_loop *loop, uint32_t reg, size_t statement)
 {
@@ -110,13 +113,13 @@ static void add_control(struct slice *slice)
         add_decision(slice, slice->loop->members[i]);
 }
 
-/* What the register is made from within the loop. */
+/* Adds what the register is computed from within the loop. */
 static void add_origins(struct slice *slice, uint32_t reg)
 {
     struct ptx_loop *loop = slice->loop;
     const struct flow *flow = loop->flow;
 
-    /* Other threads of the block may have written there what they read elsewhere in the kernel. */
+    /* Other threads of the block may have stored there what they read elsewhere in the kernel. */
     if (reg == CELL_SHARED && loop->request->kernel_polls)
         note(loop, SOURCE_STRONG, slice->search->source);
     for (uint32_t i = flow->def_first[reg]; i < flow->def_first[reg + 1]; i++) {

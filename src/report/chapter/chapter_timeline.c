@@ -93,7 +93,7 @@ static void place_rows(const struct chapter *chapter, struct drawing *d)
     }
 }
 
-/* ---- what stands on them ---- */
+/* ---- what is drawn on them ---- */
 
 static enum page_style style_of(enum trace_category category)
 {

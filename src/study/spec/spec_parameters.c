@@ -9,8 +9,8 @@
 #define MIB (1024 * 1024.0)
 
 /*
- * Table of Sec. V; period in us. The paper gives only ranges for kernel and state; their names are
- * ours.
+ * Table of Sec. V; period in us. The paper gives only ranges for kernel and state; the names are
+ * Baton's.
  */
 static const struct study_choices presets[STUDY_PARAMETERS] = {
     [PARAMETER_UTILISATION] = {{{"light", 0.01, 0.1}, {"medium", 0.1, 0.4}, {"heavy", 0.5, 0.9}}, 3},
