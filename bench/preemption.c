@@ -13,11 +13,11 @@
  *
  * A hog beside an urgent program cannot have what that one occupies of the same engine. "hog kept"
  * is what the hog did while the urgent program ran, of what it does alone under Baton in the time
- * that was left to it. The hog also runs before and after the urgent program: what it does alone in
- * that time is taken off. The speed of copies varies from second to second, so the same is also
+ * that was left to it. The hog also runs before and after the urgent program: what it does alone
+ * in that time is taken off. The speed of copies varies from second to second, so the same is also
  * told by the hog's statistics: 1 - (how long it waited - what the urgent program occupied) / how
- * long both ran. That leaves out what a copy loses to a cold cache. The witness runs beside the hog in both
- * cases, since it costs about 1 % of each core.
+ * long both ran. That leaves out what a copy loses to a cold cache. The witness runs beside the
+ * hog in both cases, since it costs about 1 % of each core.
  *
  * "alone" and "Baton" take turns, so that both see the same noise of the machine. Times are
  * measured by the urgent program from its first OpenCL call to the last byte. Pending time is
