@@ -232,7 +232,7 @@ static void capture(void)
 static void peer(void)
 {
     CUdeviceptr from;
-    CUcontext other;
+    CUcontext other = NULL;
     CUstream stream;
 
     MUST(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));

@@ -80,11 +80,13 @@ static size_t strangers(void *user, pid_t pid)
 
 static int order(void *user, pid_t pid, const struct core_set *cores, unsigned level)
 {
-    bool *ordered = &claims_world.ordered[pid - CLIENT];
-    int fresh = !*ordered;
+    bool *ordered;
+    int fresh;
 
     (void)user;
     ck_assert(pid >= CLIENT && pid < CLIENT + 4);
+    ordered = &claims_world.ordered[pid - CLIENT];
+    fresh = !*ordered;
     ck_assert(!level || core_set_count(cores) > 0);
     if (claims_world.order_answer)
         return claims_world.order_answer;
