@@ -134,7 +134,7 @@ START_TEST(a_context_that_was_destroyed_ends_its_batches_only)
     /* A new context may get the handle of the old one; the batcher must not take it for its own. */
     ck_assert_int_eq(cuCtxCreate_v2(&next, 0, 0), 0);
     ck_assert_int_eq(baton_batch_run(rig.batcher, &rig.stream, 1, message, sizeof message), -EINVAL);
-    ck_assert_msg(strstr(message, "context that is not valid"), "%s", message);
+    ck_assert_msg(strstr(message, "context that has become invalid"), "%s", message);
     ck_assert_ptr_null(baton_host_alloc(rig.batcher, "GPU0", 64));
     rig.stream = cuda_devices_up(&rig.devices, 1);
     ck_assert_int_eq(baton_batch_run(rig.batcher, &rig.stream, 1, NULL, 0), 0);
