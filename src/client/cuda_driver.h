@@ -16,6 +16,7 @@
     F(cuCtxGetDevice)                                                                                        \
     F(cuCtxPopCurrent_v2)                                                                                    \
     F(cuCtxPushCurrent_v2)                                                                                   \
+    F(cuCtxSynchronize)                                                                                      \
     F(cuDeviceCanAccessPeer)                                                                                 \
     F(cuDeviceGetPCIBusId)                                                                                   \
     F(cuDevicePrimaryCtxRelease_v2)                                                                          \

@@ -238,8 +238,8 @@ static void drop(void *data, const struct baton_place *place)
 /* --- running --- */
 
 /*
- * Waits for the command, if the driver has taken it. A failed wait is repeated once, because the
- * program may free the memory of the command after this returns.
+ * Waits for the command, if the driver has taken it. If the wait fails, waits for the whole context,
+ * because the program may free the memory of the command after this returns.
  */
 static int finish(const struct cuda_visit *visit, CUstream stream, CUresult code)
 {
@@ -248,7 +248,7 @@ static int finish(const struct cuda_visit *visit, CUstream stream, CUresult code
     if (code == CUDA_SUCCESS) {
         code = cu->cuStreamSynchronize(stream);
         if (code != CUDA_SUCCESS)
-            (void)cu->cuStreamSynchronize(stream);
+            (void)cu->cuCtxSynchronize();
     }
     cuda_visit_end(visit);
     return (int)code;
