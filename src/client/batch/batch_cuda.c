@@ -238,7 +238,7 @@ static void drop(void *data, const struct baton_place *place)
 /* --- running --- */
 
 /*
- * Waits for the command, if the driver has taken it. If the wait fails, waits for the whole context,
+ * Waits for the command, if the driver has taken it. If that fails, waits for the whole context,
  * because the program may free the memory of the command after this returns.
  */
 static int finish(const struct cuda_visit *visit, CUstream stream, CUresult code)
