@@ -94,7 +94,7 @@ static CUresult wait_in(struct stream_record *stream, const struct context_gate 
 {
     struct cuda_command draft;
 
-    submit_draft_own(&draft, ENTRY_cuStreamWaitEvent, stream, gate->recording->event);
+    submit_draft_own(&draft, ENTRY_cuStreamWaitEvent, stream, recording_event(gate->recording));
     if (gate->of_others) {
         draft.valid = true;
         stream_keep(stream);

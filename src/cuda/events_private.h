@@ -10,9 +10,10 @@
 
 struct recording {
     atomic_uint refs;
-    CUevent event;           /* what a wait names: the program's, or `own` */
-    CUevent own;             /* NULL: none; destroyed with the recording */
-    bool held, superseded;   /* cuda_front.events.lock */
+    /* under cuda_front.events.lock */
+    CUevent event; /* what a wait names: the program's, or `own` */
+    CUevent own;   /* NULL: none; destroyed with the recording */
+    bool held, superseded;
     struct command *command; /* a reference while held */
 };
 
@@ -20,6 +21,8 @@ struct recording {
 struct recording *recording_new(CUevent event, bool held);
 /* NULL is not held. */
 bool recording_is_held(const struct recording *recording);
+/* The event that stands for the record now. Another one may, when a held-back record is issued. */
+CUevent recording_event(const struct recording *recording);
 /*
  * What a wait means that is called now and may reach the driver later: a reference; NULL: no
  * memory.

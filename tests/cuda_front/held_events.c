@@ -123,6 +123,7 @@ static void open_device(void)
     gates = pinned;
     MUST(cuMemAlloc_v2(&words, WORDS * sizeof(unsigned)));
     MUST(cuMemsetD32_v2(words, 0, WORDS));
+    MUST(cuCtxSynchronize()); /* streams that do not block would not wait for it */
 }
 
 /* --- one process --- */
