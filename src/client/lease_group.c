@@ -141,6 +141,7 @@ int lease_group_take(struct session *session, const struct lease_group_engine en
     answer = open_all(session, engines, n, ret_group);
     if (answer)
         return session_online(session) ? answer : LEASE_GROUP_PASSED;
+    session_submits(session);
     /*
      * Another thread of this process uses one of the leases. Its command is short, and no message
      * reports its end.

@@ -86,6 +86,8 @@ struct session_listener {
      * 1.
      */
     void (*on_job)(void *user, bool begins, bool explicit_job, uint32_t number, baton_nsec at);
+    /* The same, for explicit jobs only. */
+    void (*on_explicit_job)(void *user, bool begins);
     /*
      * A job of this process is about to end, on the thread that reports it; it may still use the
      * GPU.
@@ -207,6 +209,12 @@ void session_job_ending(struct session *session, bool explicit_job);
 void session_job_gpu_done(struct session *session);
 void session_job_end(struct session *session, bool explicit_job, baton_nsec at);
 bool session_job_running(struct session *session);
+/*
+ * Commands are submitted that begin no job: those of a batch. No bound counts them if no job runs,
+ * and the daemon learns that. session_job_begin() for an inferred job does the same after the
+ * program has reported a job itself.
+ */
+void session_submits(struct session *session);
 
 /*
  * Writes the object of `--stats` (docs/statistics.md) to path, whole or not at all; 0 or -errno.

@@ -32,8 +32,52 @@ static void publish_job(struct session *session)
 
     if (!page)
         return;
-    atomic_store_explicit(&page->released_at, session->jobs.release_at, memory_order_relaxed);
+    atomic_store_explicit(&page->released_at, session->released_at, memory_order_relaxed);
     atomic_store_explicit(&page->job_mark, session->job_mark, memory_order_release);
+    if (session->apart == NSEC_MAX)
+        return;
+    page_note_apart(page, session->apart);
+    session->apart = NSEC_MAX;
+}
+
+static void note_apart(struct session *session, baton_nsec apart)
+{
+    if (apart < session->apart)
+        session->apart = apart;
+}
+
+/* Under jobs_lock: a job has begun. */
+static void note_begin(struct session *session)
+{
+    baton_nsec apart = session->jobs.release_at - session->released_at;
+
+    if (session->job_mark > 0)
+        note_apart(session, apart > 0 ? apart : 0);
+    session->released_at = session->jobs.release_at;
+    session->job_mark += session->job_mark % 2 ? 2 : 1;
+    publish_job(session);
+}
+
+/*
+ * Under jobs_lock: commands are submitted. Without a job they are pending, for all that the daemon
+ * can know, until the next job has ended.
+ */
+static void note_commands(struct session *session)
+{
+    if (session->jobs.running)
+        return;
+    note_apart(session, PAGE_NO_JOB);
+    session->job_mark += session->job_mark % 2 ? 0 : 1;
+    publish_job(session);
+}
+
+void session_submits(struct session *session)
+{
+    if (session_forked(session))
+        return;
+    pthread_mutex_lock(&session->jobs_lock);
+    note_commands(session);
+    pthread_mutex_unlock(&session->jobs_lock);
 }
 
 void session_publish_job(struct session *session)
@@ -152,12 +196,15 @@ static int begin_job(struct session *session, bool explicit_job, const baton_nse
     if (begun) {
         deadline_at = jobs_deadline_at(&session->jobs);
         (void)atomic_fetch_add(&session->job_number, 1);
-        session->job_mark += session->job_mark % 2 ? 2 : 1;
-        publish_job(session);
+        note_begin(session);
+    } else if (!explicit_job && session->explicit_jobs) {
+        note_commands(session);
     }
     pthread_mutex_unlock(&session->jobs_lock);
     if (!begun)
         return result;
+    if (explicit_job && session->listener.on_explicit_job)
+        session->listener.on_explicit_job(session->listener.user, true);
     if (session->listener.on_job)
         session->listener.on_job(session->listener.user, true, explicit_job,
                                  atomic_load(&session->job_number), at);
@@ -279,6 +326,8 @@ void session_job_end(struct session *session, bool explicit_job, baton_nsec at)
     pthread_mutex_unlock(&session->jobs_lock);
     if (!ended)
         return;
+    if (explicit_job && session->listener.on_explicit_job)
+        session->listener.on_explicit_job(session->listener.user, false);
     session_publish(session);
     if (session->listener.on_job)
         session->listener.on_job(session->listener.user, false, explicit_job,

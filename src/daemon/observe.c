@@ -2,6 +2,7 @@
 
 #include "daemon/cpus.h"
 #include "daemon/regain.h"
+#include "daemon/releases.h"
 
 #include <string.h>
 
@@ -84,7 +85,8 @@ static void exceeded(struct server *server, struct peer *peer, const struct fram
     enum model_rule rule = RULE_NO_BOUND;
 
     if (peer->task) {
-        (void)cpus_look(server); /* a thread that is not ordered may have delayed the job */
+        (void)cpus_look(server); /* a thread that is not ordered may have delayed the job ... */
+        releases_look(server);   /* ... and so may work that no bound counts */
         rule = rule_of_job(server, peer->task, frame);
         peer->task->exceeded++;
         peer->task->unclaimed += rule != RULE_MET;

@@ -2,6 +2,7 @@
 
 #include "daemon/cpus.h"
 #include "daemon/observe.h"
+#include "daemon/releases.h"
 
 void regain_lose(struct server *server)
 {
@@ -134,6 +135,7 @@ static void follow(struct server *server, bool all_rules)
 
     if (!server->has_plan)
         return;
+    releases_look(server);
     if (observe_model(server, all_rules, &who) != RULE_MET) {
         regain_lose(server);
         return;

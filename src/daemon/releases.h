@@ -1,11 +1,16 @@
 /*
  * The releases of a task against its period in the plan. Every analysis counts jobs that are
- * released a period apart. A job that comes earlier is work that no bound counts: the claims are
- * lost until an idle instant (daemon/regain.h), after which releases are a period apart again.
+ * released a period apart. A job that comes earlier is work that no bound counts, and so are GPU
+ * commands outside of jobs. The claims are lost until an idle instant (daemon/regain.h). After it,
+ * releases are a period apart again.
  *
- * The instants are those that the client reports with its jobs. A program that does not state its
- * releases (baton_job_begin_at()) is released when it begins. GPU commands between two jobs are a
- * job of their own, which is released with the first of them.
+ * A program that does not state its releases (baton_job_begin_at()) is released when it begins. The
+ * client notes the times between its releases in its page, with or without JOB frames. A note does
+ * not wait in a socket: batond takes all notes before it judges a job that exceeded its bound.
+ *
+ * Under tokens batond also compares the jobs in its core. A command may be submitted within a job
+ * and reach its engine after the end of that job. It then needs a token of its own, like a job, and
+ * only batond sees that.
  */
 #ifndef DAEMON_RELEASES_H
 #define DAEMON_RELEASES_H
@@ -16,10 +21,12 @@ struct peer;
 struct plan_task;
 struct server;
 
+/* Takes what the clients have noted in their pages. Call it before a claim is relied on. */
+void releases_look(struct server *server);
+
 /*
- * A job is released at peer->release_at. task: its entry in the plan, or NULL; last_at: the release
- * of the client's last job, 0: there was none. The first job of a client that ends a claim is
- * reported.
+ * Under tokens: a job is released at peer->release_at. task: its entry in the plan, or NULL;
+ * last_at: the release of the client's last job, 0: there was none.
  */
 void releases_check(struct server *server, struct peer *peer, const struct plan_task *task,
                     baton_nsec last_at);

@@ -7,15 +7,25 @@
 
 void inferred_job_begin(void)
 {
+    unsigned before = atomic_fetch_or(&runtime.job.state, INFERRED_JOB_OPEN);
     struct session *session;
-    bool closed = false;
 
-    if (!atomic_compare_exchange_strong(&runtime.job.open, &closed, true))
+    if (before == INFERRED_JOB_OPEN)
         return;
-    atomic_fetch_add(&runtime.job.number, 1);
+    if (!(before & INFERRED_JOB_OPEN))
+        atomic_fetch_add(&runtime.job.number, 1);
     session = runtime_session();
     if (session)
         session_job_begin(session, false, clock_now());
+}
+
+void inferred_job_on_explicit(void *user, bool begins)
+{
+    (void)user;
+    if (begins)
+        atomic_fetch_and(&runtime.job.state, ~INFERRED_JOB_OUTSIDE);
+    else
+        atomic_fetch_or(&runtime.job.state, INFERRED_JOB_OUTSIDE);
 }
 
 void inferred_job_waited(void)
@@ -29,7 +39,8 @@ void inferred_job_waited(void)
             if (flight_any(&device->engines[kind]))
                 return;
         }
-    if (!atomic_load_explicit(&runtime.job.open, memory_order_relaxed) || !graph_idle())
+    if (!(atomic_load_explicit(&runtime.job.state, memory_order_relaxed) & INFERRED_JOB_OPEN) ||
+        !graph_idle())
         return;
     session = runtime_session();
     if (session) {
@@ -39,7 +50,7 @@ void inferred_job_waited(void)
     for (unsigned i = 0; (ops = runtime_front(i)); i++)
         if (ops->job_over)
             ops->job_over();
-    atomic_store(&runtime.job.open, false);
+    atomic_fetch_and(&runtime.job.state, ~INFERRED_JOB_OPEN);
 }
 
 unsigned inferred_job_number(void)

@@ -7,14 +7,25 @@
 
 #include "engine/runtime.h"
 
+/*
+ * Flags of runtime.job.state. While OPEN alone is set, a further command begins no job and is
+ * outside of none.
+ */
+#define INFERRED_JOB_OPEN    1u /* the program has not waited for all its commands */
+#define INFERRED_JOB_OUTSIDE 2u /* the program reports its jobs itself, and none runs */
+
 /* inferred_job_begins() where no job seems to run. */
 void inferred_job_begin(void);
 
 static inline void inferred_job_begins(void)
 {
-    if (!atomic_load_explicit(&runtime.job.open, memory_order_relaxed))
+    if (atomic_load_explicit(&runtime.job.state, memory_order_relaxed) != INFERRED_JOB_OPEN)
         inferred_job_begin();
 }
+
+/* struct session_listener::on_explicit_job. */
+void inferred_job_on_explicit(void *user, bool begins);
+
 /*
  * A call that waited for commands returns: the job ends if nothing of the process is queued or in
  * flight.

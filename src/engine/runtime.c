@@ -6,6 +6,7 @@
 #include "client/join.h"
 #include "client/lease.h"
 #include "engine/graph.h"
+#include "engine/inferred_job.h"
 #include "engine/worker.h"
 
 struct runtime runtime = {
@@ -69,8 +70,10 @@ static void on_job_ending(void *user)
 
 static void open_session(void)
 {
-    struct session_listener listener = {
-        .on_yield = on_yield, .on_plan = on_plan, .on_job_ending = on_job_ending};
+    struct session_listener listener = {.on_yield = on_yield,
+                                        .on_plan = on_plan,
+                                        .on_explicit_job = inferred_job_on_explicit,
+                                        .on_job_ending = on_job_ending};
     struct session *opened = NULL;
     int code;
 

@@ -66,7 +66,7 @@ struct runtime {
     } plan;
 
     struct {
-        atomic_bool open;
+        atomic_uint state; /* engine/inferred_job.h */
         atomic_uint number;
     } job;
 

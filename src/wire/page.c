@@ -30,6 +30,7 @@ void page_init(struct page *page, uint32_t generation, uint32_t client)
     page->version = PAGE_VERSION;
     page->generation = generation;
     page->client = client;
+    atomic_store(&page->apart, NSEC_MAX);
     for (unsigned i = 0; i < PAGE_LEASES; i++)
         atomic_store(&page->leases[i].word, lease_word_make(LEASE_STATE_NONE, 0, generation, 0));
 }
@@ -91,6 +92,25 @@ void page_ran(struct page *page, const struct page_entry *entry)
     if (entry->lease < PAGE_LEASES && entry->end_at > entry->begin_at)
         (void)atomic_fetch_add_explicit(&page->leases[entry->lease].busy_ns,
                                         (uint64_t)(entry->end_at - entry->begin_at), memory_order_relaxed);
+}
+
+/*
+ * Stores also what is not new. If the daemon takes the old value between the load and the store, it
+ * finds the note at its next look. If it takes the value after the store, it sees the job_mark that
+ * was written before.
+ */
+void page_note_apart(struct page *page, baton_nsec apart)
+{
+    baton_nsec least = atomic_load_explicit(&page->apart, memory_order_relaxed);
+
+    atomic_store_explicit(&page->apart, apart < least ? apart : least, memory_order_release);
+}
+
+baton_nsec page_take_apart(struct page *page)
+{
+    if (atomic_load_explicit(&page->apart, memory_order_relaxed) == NSEC_MAX)
+        return NSEC_MAX;
+    return atomic_exchange_explicit(&page->apart, NSEC_MAX, memory_order_acquire);
 }
 
 uint32_t page_kernel(struct page *page, const char *name)

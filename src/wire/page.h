@@ -83,14 +83,15 @@ struct page {
      */
     _Atomic uint64_t job_mark;
     _Atomic int64_t released_at;
-    uint64_t unused[4];
+    _Atomic int64_t apart; /* page_note_apart() */
+    uint64_t unused[3];
     struct page_run runs[PAGE_RUNS];
     struct page_times responses, pendings; /* of the jobs that ended while this page was in use */
     char kernels[PAGE_KERNELS][PAGE_KERNEL];
 };
 
 #define PAGE_MAGIC   UINT32_C(0x4e544142) /* "BATN" */
-#define PAGE_VERSION 3u
+#define PAGE_VERSION 4u
 
 /* Bytes of the file and of the mapping: a whole number of 4 KiB pages. */
 #define PAGE_SIZE_BYTES ((sizeof(struct page) + 4095) / 4096 * 4096)
@@ -143,6 +144,15 @@ struct page_entry {
 
 /* Writes one entry. Any thread may call it at any time: fetch-add claims the slots. */
 void page_ran(struct page *page, const struct page_entry *entry);
+
+/*
+ * The client has begun a job so many nanoseconds after the release of the one before, or submitted
+ * commands while no job ran. Call it after job_mark was written. One thread at a time.
+ */
+#define PAGE_NO_JOB (-1)
+void page_note_apart(struct page *page, baton_nsec apart);
+/* On the daemon's side: the least that was noted since the last call; NSEC_MAX: nothing was. */
+baton_nsec page_take_apart(struct page *page);
 
 /*
  * The number of that name for page_run.kernel; adds the name if it is new. One thread at a time. 0:

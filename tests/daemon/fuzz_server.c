@@ -193,6 +193,7 @@ static void scribble(struct page *page, struct input *input)
     atomic_store(&page->leases[lease].word, (uint64_t)next(input) | (uint64_t)next(input) << 32);
     atomic_store(&page->leases[lease].tell, next(input));
     atomic_store(&page->runs_written, (uint64_t)next(input) << (next(input) % 57));
+    atomic_store(&page->apart, (int64_t)atomic_load(&page->runs_written) - 1);
 }
 
 /* What the planner says, if it was asked: the input's own bytes, or something that makes sense. */

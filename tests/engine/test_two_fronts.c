@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "client/session_private.h"
 #include "engine/command_queue.h"
 #include "engine/direct.h"
 #include "engine/engine_device.h"
@@ -149,6 +150,50 @@ START_TEST(commands_of_both_are_in_one_hold_and_each_front_has_its_marks)
 }
 END_TEST
 
+/* Is the note in the page that commands came while no job ran? Takes it. */
+static bool noted(struct page *page)
+{
+    return page_take_apart(page) == PAGE_NO_JOB;
+}
+
+/* The program does not wait for its commands within its jobs. */
+START_TEST(commands_between_two_explicit_jobs_are_noted_each_time)
+{
+    static _Alignas(64) struct page page;
+    struct session *session;
+
+    begin();
+    session = runtime_session();
+    page_init(&page, 1, 1);
+    atomic_store(&session->protocol.page, &page);
+    inferred_job_begins();
+    session_job_begin(session, true, NSEC_PER_SEC);
+    inferred_job_begins();
+    ck_assert(!noted(&page));
+    session_job_end(session, true, 2 * NSEC_PER_SEC);
+    ck_assert(!noted(&page));
+    for (unsigned i = 0; i < 2; i++) {
+        inferred_job_begins();
+        ck_assert(noted(&page));
+    }
+    ck_assert_uint_eq(inferred_job_number(), 1);
+    session_job_begin(session, true, 3 * NSEC_PER_SEC);
+    inferred_job_begins();
+    ck_assert(!noted(&page));
+    inferred_job_waited();
+    ck_assert_uint_eq(first.jobs_over, 1);
+    inferred_job_begins();
+    ck_assert_uint_eq(inferred_job_number(), 2);
+    session_job_end(session, true, 4 * NSEC_PER_SEC);
+    inferred_job_waited();
+    ck_assert_uint_eq(first.jobs_over, 2);
+    ck_assert(!noted(&page));
+    inferred_job_begins();
+    ck_assert(noted(&page));
+    atomic_store(&session->protocol.page, NULL);
+}
+END_TEST
+
 /*
  * The clocks of two drivers have nothing in common. Both commands are seen to be over at about one
  * moment, so the distances of the clocks to the host's differ as the ends do.
@@ -187,4 +232,4 @@ END_TEST
 
 HARNESS_MAIN("engine-two-fronts", 60, records_of_one_gpu_share_its_engines,
              commands_of_both_are_in_one_hold_and_each_front_has_its_marks, each_front_has_a_clock_of_its_own,
-             the_end_stops_each_front_once)
+             commands_between_two_explicit_jobs_are_noted_each_time, the_end_stops_each_front_once)

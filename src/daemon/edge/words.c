@@ -137,10 +137,16 @@ static void requests(const struct server_report *report, char *ret_text, size_t 
 
 static void early(const struct server_report *report, char *ret_text, size_t size)
 {
-    (void)snprintf(ret_text, size,
-                   "%s: a job came %.3f ms after the one before, and the plan counts on %.3f ms; no bound is "
-                   "claimed until the tasks are idle",
-                   report->name, nsec_to_ms(report->response), nsec_to_ms(report->limit));
+    static const char until[] = "no bound is claimed until the tasks are idle";
+
+    if (report->response < 0)
+        (void)snprintf(ret_text, size,
+                       "%s: GPU commands outside of its jobs, which the plan does not count; %s",
+                       report->name, until);
+    else
+        (void)snprintf(ret_text, size,
+                       "%s: a job came %.3f ms after the one before, and the plan counts on %.3f ms; %s",
+                       report->name, nsec_to_ms(report->response), nsec_to_ms(report->limit), until);
 }
 
 void words_report(const struct server_report *report, char *ret_text, size_t size)
