@@ -90,11 +90,22 @@ static bool is_over(const struct context_gate *gate)
     return over;
 }
 
+/* The event that stands for the record now; another one may when a held-back record is issued. */
+static CUevent event_of(const struct context_gate *gate)
+{
+    CUevent event;
+
+    pthread_mutex_lock(&cuda_front.events.lock);
+    event = gate->recording->event;
+    pthread_mutex_unlock(&cuda_front.events.lock);
+    return event;
+}
+
 static CUresult wait_in(struct stream_record *stream, const struct context_gate *gate)
 {
     struct cuda_command draft;
 
-    submit_draft_own(&draft, ENTRY_cuStreamWaitEvent, stream, recording_event(gate->recording));
+    submit_draft_own(&draft, ENTRY_cuStreamWaitEvent, stream, event_of(gate));
     if (gate->of_others) {
         draft.valid = true;
         stream_keep(stream);

@@ -327,16 +327,6 @@ bool recording_is_held(const struct recording *recording)
     return held;
 }
 
-CUevent recording_event(const struct recording *recording)
-{
-    CUevent event;
-
-    pthread_mutex_lock(&cuda_front.events.lock);
-    event = recording->event;
-    pthread_mutex_unlock(&cuda_front.events.lock);
-    return event;
-}
-
 /* Until the driver has the record. */
 static void await_record(struct recording *recording)
 {

@@ -21,8 +21,6 @@ struct recording {
 struct recording *recording_new(CUevent event, bool held);
 /* NULL is not held. */
 bool recording_is_held(const struct recording *recording);
-/* The event that stands for the record now. Another one may, when a held-back record is issued. */
-CUevent recording_event(const struct recording *recording);
 /*
  * What a wait means that is called now and may reach the driver later: a reference; NULL: no
  * memory.

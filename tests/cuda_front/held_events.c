@@ -3,8 +3,7 @@
  * for the thread that makes the call. CUDA returns from each of these calls at once, so a program
  * that hangs here does so because of Baton. Single situations, by name:
  *
- *     record        an event of a context: what the context did before, and nothing that it does
- *                   later
+ *     record        an event of a context: what the context did before, nothing that it does later
  *     again         the same event once more, while a stream waits for its first record
  *     gone          an event of a context with a stream that was destroyed meanwhile
  *     contexts      an event of a context that waits for an event of another one
