@@ -120,6 +120,8 @@ int monitor_ask(struct monitor *monitor, const struct frame *question, struct fr
 
         if (n < 0 && errno == EINTR)
             continue;
+        if (n < 0 && errno == EPIPE) /* batond has closed, and may have said why before */
+            break;
         if (n < 0)
             return -errno;
         sent += (size_t)n;
