@@ -19,7 +19,7 @@ static void close_connection(struct loop *loop, unsigned slot)
     struct connection *connection = &loop->connections[slot];
 
     if (connection->fd >= 0)
-        close(connection->fd);
+        loop_close(loop, connection->fd);
     connection->fd = -1;
     if (connection->page >= 0)
         close(connection->page);
@@ -29,7 +29,7 @@ static void close_connection(struct loop *loop, unsigned slot)
 static void forget_process(struct loop *loop, unsigned slot)
 {
     if (loop->connections[slot].pidfd >= 0)
-        close(loop->connections[slot].pidfd);
+        loop_close(loop, loop->connections[slot].pidfd);
     loop->connections[slot].pidfd = -1;
 }
 

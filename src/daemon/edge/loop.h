@@ -8,6 +8,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/epoll.h>
+#include <unistd.h>
 
 #include "daemon/edge/awake.h"
 #include "daemon/edge/boost.h"
@@ -94,6 +96,17 @@ void loop_not_accepted(struct loop *loop, int error);
 static inline uint64_t loop_tag(enum loop_source source, unsigned slot)
 {
     return (uint64_t)source << 32 | slot;
+}
+
+/*
+ * Ends the watch and closes the descriptor. close() alone does not end the watch while a child that
+ * was just forked still has the descriptor: until it calls exec(), epoll would report events of a
+ * process that has left, for a slot that another client may have by then.
+ */
+static inline void loop_close(const struct loop *loop, int fd)
+{
+    (void)epoll_ctl(loop->epoll, EPOLL_CTL_DEL, fd, NULL);
+    close(fd);
 }
 
 #endif
