@@ -78,13 +78,12 @@ END_TEST
 
 START_TEST(after_a_long_wait_a_thread_sleeps_at_once)
 {
-    const struct work done = {.context = &alone, .end_at = NSEC_PER_MS};
     int none = 0;
 
     ck_assert(is_awake(spin, &none));
-    work_waited(&done, 0); /* 1 ms */
+    work_waited(alone.device, NSEC_PER_MS);
     ck_assert(sleeps(spin, &none));
-    work_waited(&done, NSEC_PER_MS - 10 * NSEC_PER_US);
+    work_waited(alone.device, 10 * NSEC_PER_US);
     ck_assert(is_awake(spin, &none));
 }
 END_TEST

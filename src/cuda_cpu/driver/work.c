@@ -20,6 +20,7 @@ struct work *work_new(const struct work_kind *kind, enum work_engine engine, str
     work->refs = 1;
     work->kind = kind;
     work->engine = engine;
+    work->device = context->device;
     work->context = context;
     work->data = data;
     work->n_waits = 1;
@@ -378,7 +379,7 @@ CUresult work_wait(struct work *work)
     }
     if (!work_is_done(work))
         return CUDA_ERROR_DEINITIALIZED;
-    work_waited(work, begin_at);
+    work_waited(work->device, work->end_at - begin_at);
     return work->status;
 }
 

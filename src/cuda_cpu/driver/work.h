@@ -88,9 +88,10 @@ struct work {
     atomic_uint refs;
     const struct work_kind *kind;
     enum work_engine engine;
-    struct work_context *context;
-    struct work_stream *stream; /* a reference; NULL: in no stream (a node of a launched graph) */
-    void *data;                 /* belongs to the kind */
+    int device;                   /* the context's */
+    struct work_context *context; /* may be freed once the operation is done */
+    struct work_stream *stream;   /* a reference; NULL: in no stream (a node of a launched graph) */
+    void *data;                   /* belongs to the kind */
 
     unsigned n_waits; /* waits that are not over, + 1 during submission */
     struct work_edge *dependents;

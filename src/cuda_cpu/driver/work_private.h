@@ -63,7 +63,7 @@ bool work_wake(struct work_queue *queue);
  * device's, and would slow the device down for nothing.
  */
 bool work_spin(const struct work *work);
-/* A wait for the operation, which is done, began then: decides whether the next wait spins. */
-void work_waited(const struct work *work, baton_nsec begin_at);
+/* A wait for an operation of the device took so long: decides whether the next wait spins. */
+void work_waited(int device, baton_nsec waited);
 
 #endif

@@ -48,7 +48,7 @@ static bool on_core_of(int device)
 
 bool work_spin(const struct work *work)
 {
-    int device = work->context->device;
+    int device = work->device;
     baton_nsec begin_at = clock_now();
 
     if (atomic_load_explicit(&driver.machine.slow[device], memory_order_relaxed) || on_core_of(device) ||
@@ -64,10 +64,9 @@ bool work_spin(const struct work *work)
     return work_is_done(work);
 }
 
-void work_waited(const struct work *work, baton_nsec begin_at)
+void work_waited(int device, baton_nsec waited)
 {
-    atomic_store_explicit(&driver.machine.slow[work->context->device], work->end_at - begin_at >= SPIN_NS,
-                          memory_order_relaxed);
+    atomic_store_explicit(&driver.machine.slow[device], waited >= SPIN_NS, memory_order_relaxed);
 }
 
 /*
