@@ -112,9 +112,8 @@ static void capture_ended(void)
 
 /*
  * What is held back must not become part of the capture. The driver may still wait for the host in
- * the stream. Other streams may enter the capture later,
- * and an event of ours in the legacy stream would break it: all marks get their events first
- * (mark.h).
+ * the stream. Other streams may enter the capture later, and an event of ours in the legacy stream
+ * would break it: all marks get their events first (mark.h).
  */
 CUresult route_capture(struct call *call)
 {
