@@ -42,6 +42,12 @@ void objects_init(void)
 
 /* --- devices --- */
 
+/* As in sm_90: 90. 0: the driver's answers name none. */
+static int architecture_of(int major, int minor)
+{
+    return major > 0 && major < 1000 && minor >= 0 && minor < 10 ? 10 * major + minor : 0;
+}
+
 static void read_limits(struct device_record *device)
 {
     int major = 0, minor = 0;
@@ -59,7 +65,7 @@ static void read_limits(struct device_record *device)
                                                   device->device);
     (void)cuda_front.genuine.cuDeviceGetAttribute(&major, ATTRIBUTE_MAJOR, device->device);
     (void)cuda_front.genuine.cuDeviceGetAttribute(&minor, ATTRIBUTE_MINOR, device->device);
-    device->architecture = 10 * major + minor;
+    device->architecture = architecture_of(major, minor);
 }
 
 /* The name that OpenCL's view of the same GPU has, too. */
