@@ -94,6 +94,12 @@ struct analysis {
     bool deadlines; /* schedulable means every deadline met; false: every response time bounded */
     /* `baton simulate` runs what the bounds assume. batond does not, and claims none of them. */
     bool simulated;
+    /*
+     * A planner may choose the mode and the GPUs of each task, and --scale is answered
+     * (analysis/holistic/pipeline_analysis.h). False: every kernel on one GPU, placed as in the file.
+     */
+    bool modes;
+    bool printed;  /* as the paper prints it: with modes, one GPU or all, and every kernel whole */
     bool one_copy; /* under its rules one copy at a time goes over the bus, in the whole machine */
     /*
      * 0 with *ret_result filled; the caller calls analysis_result_done(). INPUT_REJECTED when the

@@ -30,8 +30,7 @@ static int find_scale(const struct cli_args *args, const struct task_set *set,
                       struct input_error *ret_error)
 {
     const char *what = cli_value(args, "scale", "times");
-    bool printed = analysis == &analysis_holistic_printed;
-    struct pipeline_rules rules = {.gpus = gpus, .whole = printed};
+    struct pipeline_rules rules = {.gpus = gpus, .whole = analysis->printed};
     struct pipeline_analysis a;
     unsigned char *choice = calloc(set->n_tasks + 1, 1);
     baton_nsec period = 0;
@@ -41,7 +40,7 @@ static int find_scale(const struct cli_args *args, const struct task_set *set,
 
     if (!choice)
         return -ENOMEM;
-    result = pipeline_analysis_open(set, printed, &rules, &a, ret_error);
+    result = pipeline_analysis_open(set, analysis->printed, &rules, &a, ret_error);
     if (result) {
         free(choice);
         return result;
@@ -92,7 +91,7 @@ static int check_questions(const struct cli_args *args, const struct task_set *s
         return status;
     if (explain && !analysis->explain)
         return cli_fail_usage(args, "%s explains nothing", analysis->name);
-    if (scale && analysis != &analysis_holistic && analysis != &analysis_holistic_printed)
+    if (scale && !analysis->modes)
         return cli_fail_usage(args, "--scale needs --analysis holistic or holistic-printed");
     if (explain)
         status = report_find_task(args, set, explain, ret_explained);

@@ -121,16 +121,21 @@ static int decision_open(const struct task_set *set, struct plan_decision *ret_d
     return ret_decision->placements && ret_decision->pieces ? 0 : -ENOMEM;
 }
 
-/* The planner over a changed set. */
+/* What the planner tries again over a changed set. */
+struct plan_trial {
+    const struct analysis *analysis;
+    enum plan_policy policy;
+};
+
 static int try_plan(void *user, const struct task_set *set, struct analysis_result *ret_result,
                     struct input_error *ret_error)
 {
-    const enum plan_policy *policy = user;
+    const struct plan_trial *trial = user;
     struct plan_decision decision;
     int result = decision_open(set, &decision);
 
     if (!result)
-        result = decide_modes(NULL, set, false, *policy, &decision, ret_error);
+        result = decide_modes(NULL, set, trial->analysis->printed, trial->policy, &decision, ret_error);
     if (!result) {
         *ret_result = decision.result;
         decision.result = (struct analysis_result){0};
@@ -143,16 +148,17 @@ static int try_plan(void *user, const struct task_set *set, struct analysis_resu
 static int try_explain(void *user, const struct task_set *set, size_t task,
                        struct analysis_explanation *ret_explanation, struct input_error *ret_error)
 {
+    const struct plan_trial *trial = user;
     struct analysis_request request = {0};
 
-    (void)user;
-    return analysis_holistic.explain(set, &request, task, ret_explanation, ret_error);
+    return trial->analysis->explain(set, &request, task, ret_explanation, ret_error);
 }
 
-static int find_fit(const struct cli_args *args, const struct task_set *set, enum plan_policy policy,
-                    struct plan_decision *decision)
+static int find_fit(const struct cli_args *args, const struct task_set *set, const struct analysis *analysis,
+                    enum plan_policy policy, struct plan_decision *decision)
 {
-    struct fit_test test = {.user = &policy, .run = try_plan, .explain = try_explain, .splits = true};
+    struct plan_trial trial = {analysis, policy};
+    struct fit_test test = {.user = &trial, .run = try_plan, .explain = try_explain, .splits = true};
 
     if (!cli_has(args, "explain") || decision->result.schedulable)
         return 0;
@@ -325,6 +331,12 @@ static int write_plan(const struct cli_args *args, const struct task_set *set,
     return result ? cli_fail_environment(args, result, "%s", path) : 0;
 }
 
+/* Does --explain answer about the planner's choice, and not only about the analysis? */
+static bool explains_choice(const struct analysis *analysis)
+{
+    return analysis->modes && analysis->explain;
+}
+
 static int report(const struct cli_args *args, const struct task_set *set, const struct analysis *analysis,
                   enum plan_policy policy, const struct plan_decision *d)
 {
@@ -352,7 +364,7 @@ static int report(const struct cli_args *args, const struct task_set *set, const
     if (!d->outcome.complete)
         printf("The search was stopped after %llu nodes: there may be a schedulable choice.\n",
                (unsigned long long)d->outcome.nodes);
-    if (!explain && analysis == &analysis_holistic)
+    if (!explain && explains_choice(analysis))
         fit_hint(set, &d->result);
     for (size_t i = 0; explain && i < set->n_tasks; i++) {
         if (strcmp(set->tasks[i].name, explain) == 0)
@@ -368,7 +380,6 @@ static int report(const struct cli_args *args, const struct task_set *set, const
 static int check_questions(const struct cli_args *args, const struct task_set *set,
                            const struct analysis *analysis, enum plan_policy policy)
 {
-    bool pipelines = analysis == &analysis_holistic || analysis == &analysis_holistic_printed;
     const char *explain = cli_value(args, "explain", NULL);
     size_t ignored;
     int status = report_check_deadlines(args, set, analysis);
@@ -377,11 +388,11 @@ static int check_questions(const struct cli_args *args, const struct task_set *s
         return status;
     if (cli_has(args, "json") && strcmp(cli_value(args, "output", ""), "-") == 0)
         return cli_fail_usage(args, "--json and -o - both write to standard output; give one of them");
-    if (!pipelines && cli_has(args, "policy") && policy != POLICY_SINGLE)
+    if (!analysis->modes && cli_has(args, "policy") && policy != POLICY_SINGLE)
         return cli_fail_usage(args, "%s has no multi-GPU mode; use --policy single", analysis->name);
-    if (cli_has(args, "explain") && analysis != &analysis_holistic)
+    if (cli_has(args, "explain") && !explains_choice(analysis))
         return cli_fail_usage(args, "--explain needs --analysis holistic");
-    if (cli_has(args, "scale") && !pipelines)
+    if (cli_has(args, "scale") && !analysis->modes)
         return cli_fail_usage(args, "--scale needs --analysis holistic or holistic-printed");
     if (cli_has(args, "output") && set->n_tasks > 99)
         return cli_fail_usage(args, "a plan has priorities for at most 99 tasks");
@@ -395,7 +406,6 @@ static int plan_file(const struct cli_args *args, enum plan_policy policy)
     struct input_error error = {0};
     struct plan_decision decision;
     struct task_set set;
-    bool pipelines = analysis == &analysis_holistic || analysis == &analysis_holistic_printed;
     int status;
 
     if (!analysis)
@@ -406,19 +416,19 @@ static int plan_file(const struct cli_args *args, enum plan_policy policy)
     status = decision_open(&set, &decision);
     if (!status && (status = check_questions(args, &set, analysis, policy)))
         goto out;
-    if (!status && pipelines)
-        status = decide_modes(args, &set, analysis == &analysis_holistic_printed, policy, &decision, &error);
+    if (!status && analysis->modes)
+        status = decide_modes(args, &set, analysis->printed, policy, &decision, &error);
     else if (!status)
         status = decide_single(&set, analysis, &decision, &error);
     if (!status)
-        status = find_fit(args, &set, policy, &decision);
+        status = find_fit(args, &set, analysis, policy, &decision);
     if (status) {
         status = report_input_result(args, status, path, &error);
         goto out;
     }
     status = write_plan(args, &set, analysis, &decision);
     if (!status)
-        status = report(args, &set, analysis, pipelines ? policy : POLICY_SINGLE, &decision);
+        status = report(args, &set, analysis, analysis->modes ? policy : POLICY_SINGLE, &decision);
 out:
     decision_done(&decision);
     task_set_done(&set);

@@ -316,6 +316,7 @@ const struct analysis analysis_holistic = {
         "pipelines of CPU, bus and GPU stages under fixed priorities, sound (after GPU-SPARC Sec. IV-B)",
     .profile = "priority",
     .deadlines = true,
+    .modes = true,
     .one_copy = true,
     .run = run_sound,
     .basis = basis_sound,
@@ -327,6 +328,8 @@ const struct analysis analysis_holistic_printed = {
     .summary = "the same exactly as GPU-SPARC prints it; unsound, for comparison only",
     .profile = NULL,
     .deadlines = true,
+    .modes = true,
+    .printed = true,
     .one_copy = true,
     .run = run_printed,
 };
