@@ -96,7 +96,8 @@ struct analysis {
     bool simulated;
     /*
      * A planner may choose the mode and the GPUs of each task, and --scale is answered
-     * (analysis/holistic/pipeline_analysis.h). False: every kernel on one GPU, placed as in the file.
+     * (analysis/holistic/pipeline_analysis.h). False: every kernel on one GPU, placed as in the
+     * file.
      */
     bool modes;
     bool printed;  /* as the paper prints it: with modes, one GPU or all, and every kernel whole */

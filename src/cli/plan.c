@@ -22,8 +22,9 @@
 struct plan_decision {
     struct analysis_result result;
     struct placement *placements;
-    baton_nsec *pieces; /* longest kernel piece; 0: whole */
-    const char *mixed;  /* a task with kernels of several placements, borrowed; NULL: none */
+    baton_nsec *pieces;  /* longest kernel piece; 0: whole */
+    baton_nsec *engines; /* engine time of the stages as the choice has them; 0: not known */
+    const char *mixed;   /* a task with kernels of several placements, borrowed; NULL: none */
     struct plan_outcome outcome;
     struct analysis_explanation explanation;
     struct fit fit; /* tests > 0: the findings of --explain about a set that does not fit */
@@ -38,6 +39,7 @@ static void decision_done(struct plan_decision *decision)
     analysis_result_done(&decision->result);
     free(decision->placements);
     free(decision->pieces);
+    free(decision->engines);
 }
 
 /* The questions of --explain and --scale about the choice; args NULL: none. */
@@ -85,6 +87,9 @@ static int decide_modes(const struct cli_args *args, const struct task_set *set,
         if (option->mixed)
             ret_decision->mixed = task->name;
         for (size_t p = 0; p < task->n_stages; p++) {
+            if (option->stages[p].unit != UNIT_CPU)
+                ret_decision->engines[task->index] +=
+                    option->stages[p].length * (baton_nsec)option->stages[p].lanes;
             if (option->stages[p].unit == UNIT_GPU && option->stages[p].sliced &&
                 option->stages[p].piece > ret_decision->pieces[task->index])
                 ret_decision->pieces[task->index] = option->stages[p].piece;
@@ -118,7 +123,8 @@ static int decision_open(const struct task_set *set, struct plan_decision *ret_d
     *ret_decision = (struct plan_decision){0};
     ret_decision->placements = calloc(set->n_tasks + 1, sizeof *ret_decision->placements);
     ret_decision->pieces = calloc(set->n_tasks + 1, sizeof *ret_decision->pieces);
-    return ret_decision->placements && ret_decision->pieces ? 0 : -ENOMEM;
+    ret_decision->engines = calloc(set->n_tasks + 1, sizeof *ret_decision->engines);
+    return ret_decision->placements && ret_decision->pieces && ret_decision->engines ? 0 : -ENOMEM;
 }
 
 /* What the planner tries again over a changed set. */
@@ -224,8 +230,12 @@ static baton_nsec segment_cost(const struct platform *platform, const struct seg
     return cost > 0 ? cost : segment_length_on(segment, gpus, platform->gpus);
 }
 
-/* Engine time of one job, copies and state at what the overhead set says. 0: no limit is known. */
-static baton_nsec budget_of(const struct task_set *set, const struct task *task, unsigned gpus)
+/*
+ * Engine time of one job, copies and state at what the overhead set says; no less than `counted`,
+ * which the analysis counts. 0: no limit is known.
+ */
+static baton_nsec budget_of(const struct task_set *set, const struct task *task, unsigned gpus,
+                            baton_nsec counted)
 {
     baton_nsec sum = state_cost(&set->platform, task);
 
@@ -240,7 +250,7 @@ static baton_nsec budget_of(const struct task_set *set, const struct task *task,
             return 0;
         sum += length * (gpus > 1 ? (baton_nsec)gpus : 1);
     }
-    return sum;
+    return sum > counted ? sum : counted;
 }
 
 static int fill_plan(const struct task_set *set, const struct analysis *analysis,
@@ -288,7 +298,7 @@ static int fill_plan(const struct task_set *set, const struct analysis *analysis
             .bound = analysis->profile && !decision->mixed && !task->no_deadline ? result->response : -1,
             .has_point = result->has_priority_point && analysis->profile,
             .point = result->has_priority_point && analysis->profile ? result->priority_point : 0,
-            .budget = budget_of(set, task, result->gpus),
+            .budget = budget_of(set, task, result->gpus, decision->engines[order[rank]]),
             .requests = result->requests,
             .until_gpu = task->n_segments && task->segments[task->n_segments - 1].kind == SEGMENT_CPU,
             .no_deadline = task->no_deadline,

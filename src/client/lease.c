@@ -216,6 +216,30 @@ void lease_arm_reaper(struct lease *lease, bool armed)
     }
 }
 
+/* Under jobs_lock. */
+static void use(struct session *session, struct page *page, baton_nsec begin_at, baton_nsec end_at)
+{
+    const struct jobs *jobs = &session->jobs;
+
+    begin_at = begin_at > jobs->begin_at ? begin_at : jobs->begin_at;
+    if (!jobs->running || !jobs_counting(jobs) || end_at <= begin_at)
+        return;
+    session->used += end_at - begin_at;
+    if (page)
+        atomic_store_explicit(&page->used_ns, (uint64_t)session->used, memory_order_relaxed);
+}
+
+void lease_used(struct lease *lease, baton_nsec begin_at, baton_nsec end_at)
+{
+    struct session *session = lease->session;
+
+    if (session_forked(session))
+        return;
+    pthread_mutex_lock(&session->jobs_lock);
+    use(session, atomic_load(&session->protocol.page), begin_at, end_at);
+    pthread_mutex_unlock(&session->jobs_lock);
+}
+
 void lease_ran(struct lease *lease, baton_nsec begin_at, baton_nsec end_at, const struct lease_work *work)
 {
     const struct lease_work unknown = {0};
@@ -235,6 +259,8 @@ void lease_ran(struct lease *lease, baton_nsec begin_at, baton_nsec end_at, cons
                                             .size = work->size,
                                             .kernel = work->kernel ? page_kernel(page, work->kernel) : 0,
                                             .pieces = work->pieces});
+    if (!work->counted)
+        use(session, page, begin_at, end_at);
     jobs_ran(&session->jobs, copy, begin_at, end_at);
     pthread_mutex_unlock(&session->jobs_lock);
 }

@@ -207,6 +207,7 @@ struct lease_work {
     const char *kernel; /* borrowed for the call; NULL: a copy, or unknown */
     uint64_t size;      /* work-items of the whole launch, or bytes of the copy; 0: unknown */
     uint32_t pieces;    /* of this run; 0: unknown */
+    bool counted;       /* lease_used() has counted its engine time */
 };
 
 /*
@@ -215,5 +216,12 @@ struct lease_work {
  * known.
  */
 void lease_ran(struct lease *lease, baton_nsec begin_at, baton_nsec end_at, const struct lease_work *work);
+
+/*
+ * The driver worked on a command of this process in this time: engine time of the running job,
+ * which its budget counts. Of what began before the job only the part inside counts, and warm-up
+ * jobs count nothing, because the plan does not provide for them.
+ */
+void lease_used(struct lease *lease, baton_nsec begin_at, baton_nsec end_at);
 
 #endif

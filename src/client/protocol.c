@@ -120,7 +120,7 @@ static void free_lease(struct protocol *protocol, unsigned index)
 void protocol_lost(struct protocol *protocol)
 {
     protocol->state = PROTOCOL_OFFLINE;
-    protocol->plan.flags &= ~PLAN_LINGER; /* until the next daemon allows it */
+    protocol->plan.flags &= ~(PLAN_LINGER | PLAN_JOBS); /* until the next daemon says so */
     outbox_init(&protocol->in);
     outbox_init(&protocol->out);
     for (unsigned i = 0; i < protocol->n_leases; i++) {

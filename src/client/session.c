@@ -86,7 +86,7 @@ void session_flush(struct session *session)
 
 static void fill_hello(const struct settings *settings, struct frame_hello *hello)
 {
-    *hello = (struct frame_hello){.period = (uint64_t)settings->period, .flags = HELLO_TOLD};
+    *hello = (struct frame_hello){.period = (uint64_t)settings->period, .flags = HELLO_TOLD | HELLO_USED};
     hello->deadline = (uint64_t)(settings->deadline ? settings->deadline : settings->period);
     if (settings->priority == SETTING_PRIORITY_ADAPTIVE)
         hello->flags |= HELLO_ADAPTIVE;

@@ -33,6 +33,7 @@ static void publish_job(struct session *session)
     if (!page)
         return;
     atomic_store_explicit(&page->released_at, session->released_at, memory_order_relaxed);
+    atomic_store_explicit(&page->used_ns, (uint64_t)session->used, memory_order_relaxed);
     atomic_store_explicit(&page->job_mark, session->job_mark, memory_order_release);
     if (session->apart == NSEC_MAX)
         return;
@@ -54,6 +55,7 @@ static void note_begin(struct session *session)
     if (session->job_mark > 0)
         note_apart(session, apart > 0 ? apart : 0);
     session->released_at = session->jobs.release_at;
+    session->used = 0;
     session->job_mark += session->job_mark % 2 ? 2 : 1;
     publish_job(session);
 }
@@ -140,8 +142,9 @@ static void forget_times(struct session *session)
 /* Under the lock. */
 static bool job_asked_for(const struct session *session, uint32_t what)
 {
-    return (session->protocol.flags & WELCOME_JOBS) &&
-           (what != JOB_GPU_OVER || (session->protocol.flags & WELCOME_TOKENS));
+    bool asked = (session->protocol.flags & WELCOME_JOBS) || (session->protocol.plan.flags & PLAN_JOBS);
+
+    return asked && (what != JOB_GPU_OVER || (session->protocol.flags & WELCOME_TOKENS));
 }
 
 /* Under the lock. */

@@ -111,16 +111,6 @@ void arbiter_attach(struct server *server, struct peer *peer, const struct frame
     holds_run(server);
 }
 
-/* Is the client in this hold? A lease that it merely keeps does not count (M3). */
-static bool in_use(const struct peer *peer, unsigned index)
-{
-    const struct hold *hold = &peer->holds[index];
-
-    return hold->state == HOLD_WAITING ||
-           (hold->state == HOLD_HELD &&
-            lease_word_state(atomic_load(&peer->page->leases[index].word)) == LEASE_STATE_BUSY);
-}
-
 /*
  * A client that does not report its jobs would otherwise have one job for ever. `adaptive` would
  * take that job for a long one. Where ties go by release (G1), it would be ahead of all clients
@@ -131,7 +121,7 @@ void arbiter_rejoin(struct server *server, struct peer *peer)
     if (peer->reports_jobs || peer->placed || holds_tokens(server))
         return; /* a placed job lasts until the client says that it has ended */
     for (unsigned i = 0; i < PAGE_LEASES; i++) {
-        if (in_use(peer, i))
+        if (holds_in_use(peer, i))
             return;
     }
     holds_push(server, (struct sched_event){.kind = SCHED_JOB_NEXT, .job = peer->slot});
@@ -258,6 +248,7 @@ void arbiter_release(struct server *server, struct peer *peer, const struct fram
     struct hold *hold = &peer->holds[frame->index];
     bool ours = (hold->state == HOLD_HELD || hold->state == HOLD_DECLARED) && hold->epoch == frame->epoch;
 
+    budgets_look(server, peer);
     /* other requests of the client, which wait in the daemon's queue, go first */
     if (ours && hold->state == HOLD_HELD && frame->next && !hold->group && !peer->queue &&
         !lanes_throttled(server, peer)) {
@@ -312,6 +303,8 @@ void arbiter_job(struct server *server, struct peer *peer, const struct frame_jo
 
     if (frame->what == JOB_INFERRED || frame->what == JOB_SAID)
         job_is(server, peer, frame->what == JOB_INFERRED);
+    else if (frame->what == JOB_ENDS)
+        budgets_look(server, peer);
     if (holds_tokens(server)) {
         if (frame->what == JOB_ENDS)
             lanes_job_ends(server, peer);
@@ -329,6 +322,7 @@ void arbiter_job(struct server *server, struct peer *peer, const struct frame_jo
         return;
     }
     peer->placed = 0;
+    budgets_job_ends(server, peer);
     /* The core refuses to end a job that still holds something; then the job goes on. */
     holds_push(server, (struct sched_event){.kind = SCHED_JOB_DONE, .job = peer->slot});
     release_job(server, peer, NSEC_MAX);

@@ -26,6 +26,34 @@ static bool measures(const struct server *server)
     return server->has_plan && (holds_tokens(server) || server->config.overrun != OVERRUN_OFF);
 }
 
+bool budgets_begin(const struct server *server, const struct peer *peer, const struct plan_task *task)
+{
+    return task && task->budget && peer->hello.period && server->config.overrun != OVERRUN_OFF;
+}
+
+bool budgets_told(const struct peer *peer)
+{
+    return (peer->hello.flags & HELLO_USED) != 0;
+}
+
+static bool in_use(const struct peer *peer)
+{
+    for (unsigned i = 0; i < PAGE_LEASES; i++) {
+        if (holds_in_use(peer, i))
+            return true;
+    }
+    return false;
+}
+
+/* Holds that a client keeps idle would use its budget, if it does not count engine time itself. */
+static void call_in_kept(struct server *server, struct peer *peer)
+{
+    for (unsigned i = 0; i < PAGE_LEASES; i++) {
+        if (peer->holds[i].state == HOLD_HELD && !peer->holds[i].group)
+            (void)holds_call_in(server, peer, i, LEASE_FLAG_WANTED);
+    }
+}
+
 void budgets_job_begins(struct server *server, struct peer *peer, baton_nsec deadline_at)
 {
     const struct plan_task *task = measures(server) ? budgets_task(server, peer) : NULL;
@@ -33,13 +61,40 @@ void budgets_job_begins(struct server *server, struct peer *peer, baton_nsec dea
 
     if (!budget && !peer->budget)
         return;
+    if (!peer->budget && !budgets_told(peer))
+        call_in_kept(server, peer);
     peer->budget = budget;
     peer->release_at = budgets_release_at(server, peer, deadline_at);
     holds_push(server, (struct sched_event){.kind = SCHED_JOB_BUDGET,
                                             .job = peer->slot,
                                             .budget = budget,
+                                            .told = budgets_told(peer),
+                                            .carry = in_use(peer),
                                             .period = (baton_nsec)peer->hello.period,
                                             .release_at = peer->release_at});
+}
+
+/* Between two jobs there is nothing to look at, unless commands of the last one still run. */
+void budgets_job_ends(struct server *server, struct peer *peer)
+{
+    if (peer->budget && budgets_told(peer) && !in_use(peer))
+        holds_push(server, (struct sched_event){.kind = SCHED_JOB_BUDGET, .job = peer->slot, .told = true});
+}
+
+baton_nsec budgets_counted(const struct peer *peer)
+{
+    uint64_t used = atomic_load_explicit(&peer->page->used_ns, memory_order_relaxed);
+
+    return used < NSEC_MAX ? (baton_nsec)used : NSEC_MAX;
+}
+
+void budgets_look(struct server *server, const struct peer *peer)
+{
+    if (!peer->joined || !peer->budget || !budgets_told(peer) || peer->state != PEER_CLIENT)
+        return;
+    holds_push(server, (struct sched_event){.kind = SCHED_JOB_USED,
+                                            .job = peer->slot,
+                                            .used = budgets_counted(peer) - peer->used_from});
 }
 
 /* Programs of a plan with tokens report their jobs. What comes before the first is start-up. */
@@ -64,6 +119,12 @@ void budgets_overrun(struct server *server, struct peer *peer)
 
 void budgets_tick(struct server *server)
 {
+    for (unsigned i = 0; measures(server) && i < server->config.clients; i++) {
+        if (!server->peers[i])
+            continue;
+        budgets_look(server, server->peers[i]);
+        holds_run(server);
+    }
     for (unsigned i = 0; holds_tokens(server) && i < server->config.clients; i++) {
         if (server->peers[i])
             lanes_go_on(server, server->peers[i]);

@@ -1,17 +1,27 @@
 /*
- * Budgets: the engine time that the plan gives a job (`budget_ms`). The core charges holds and says
- * when a job has used more (SCHED_OVERRUN). Then no bound of the plan is claimed (rule `overrun`),
- * and config.overrun says what follows:
+ * Budgets: the engine time that the plan gives a job (`budget_ms`). Without a plan there is none.
  *
- *   off       nothing. Without tokens the time is not measured, and leases may be kept
- *   demote    the core ranks the job below all others until it ends
+ * The client counts the engine time of its commands as the driver reports it, piece by piece, in
+ * its page (HELLO_USED). So a pause of the client while it holds an engine costs no budget: a wait
+ * for a core, a message, the host's work between two pieces. No analysis counts these as engine
+ * time. The engine time of a client that does not count is the time of its holds. The daemon reads
+ * the page at each release of an engine and at the instants that the core names, and tells the
+ * core.
+ *
+ * The core says when a job has used more (SCHED_OVERRUN). Then no bound of the plan is claimed
+ * (rule `overrun`), and config.overrun says what follows:
+ *
+ *   off       nothing. Without tokens the time is not measured
+ *   demote    the default: the core ranks the job below all others until it ends
  *   throttle  the job gives its engines back at its next border, and goes on with a new budget at
  *             its release plus a whole number of periods; under tokens its token goes back, too
  *   end       the host ends the process; its GPU work drains as after any death (X1). Under tokens
  *             a job that the program did not report is throttled instead: start-up, such as an
  *             upload of weights, is no job of the plan
  *
- * Without tokens a budget begins where the client says that a job begins.
+ * Without tokens a budget begins where the client says that a job begins. A program with a period
+ * does so if its task has a budget (PLAN_JOBS). Commands of one job may still run when the next one
+ * begins: then the rest of the last budget is added to the next.
  */
 #ifndef DAEMON_BUDGETS_H
 #define DAEMON_BUDGETS_H
@@ -25,8 +35,17 @@ baton_nsec budgets_deadline(const struct peer *peer);
 /* When the job with this deadline was released; now if it has none. */
 baton_nsec budgets_release_at(const struct server *server, const struct peer *peer, baton_nsec deadline_at);
 
-/* Without tokens: the client says that a job begins. */
+/* Does the client of this task (NULL: none) report its jobs, because they have budgets? */
+bool budgets_begin(const struct server *server, const struct peer *peer, const struct plan_task *task);
+/* Does the client count the engine time of its jobs? */
+bool budgets_told(const struct peer *peer);
+/* The engine time of its present job, by its own count. */
+baton_nsec budgets_counted(const struct peer *peer);
+/* Without tokens: the client says that a job begins, or that it ends. */
 void budgets_job_begins(struct server *server, struct peer *peer, baton_nsec deadline_at);
+void budgets_job_ends(struct server *server, struct peer *peer);
+/* Tells the core the engine time that the client has counted. The caller runs holds_run(). */
+void budgets_look(struct server *server, const struct peer *peer);
 /* SCHED_OVERRUN: the job has used up its budget. */
 void budgets_overrun(struct server *server, struct peer *peer);
 /* Charges holders, and lets throttled jobs go on that are due. Arms the next look. */

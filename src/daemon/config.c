@@ -25,7 +25,7 @@ void config_init(struct config *config)
         .tokens_per_gpu = DEFAULT_TOKENS_PER_GPU,
         .gpu_cluster = 1,
         .migration = MIGRATION_ON_DEMAND,
-        .overrun = OVERRUN_BY_PROFILE,
+        .overrun = OVERRUN_DEMOTE,
         .declare = true,
         .probe = true,
         .settle = 250 * NSEC_PER_MS,

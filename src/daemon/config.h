@@ -45,10 +45,10 @@ struct config_device {
 };
 
 /*
- * What happens to a job that uses more engine time than its budget in the plan. BY_PROFILE: not
- * configured; server_new() makes it DEMOTE for profiles with tokens, else OFF.
+ * What happens to a job that uses more engine time than its budget in the plan. Without a plan no
+ * job has a budget.
  */
-enum overrun_mode { OVERRUN_OFF, OVERRUN_DEMOTE, OVERRUN_THROTTLE, OVERRUN_END, OVERRUN_BY_PROFILE };
+enum overrun_mode { OVERRUN_OFF, OVERRUN_DEMOTE, OVERRUN_THROTTLE, OVERRUN_END };
 
 struct config {
     enum sched_profile_id profile;

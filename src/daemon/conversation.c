@@ -57,9 +57,7 @@ static bool state_follows(const struct server *server)
 
 static bool reports_jobs(const struct server *server, const struct peer *peer)
 {
-    bool budgets = peer->hello.period && server->config.overrun != OVERRUN_OFF;
-
-    return server->profile->tokens || server->config.policy == POLICY_EDF || budgets ||
+    return server->profile->tokens || server->config.policy == POLICY_EDF ||
            server->config.policy == POLICY_FAIR_LATENESS || (peer->hello.flags & HELLO_ADAPTIVE);
 }
 
@@ -91,7 +89,7 @@ static int receive_hello(struct server *server, struct peer *peer, const struct 
     page_init(peer->page, server->start.generation, peer->client);
     peer->state = PEER_CLIENT;
     frame.welcome.page_size = PAGE_SIZE_BYTES;
-    peer->reports_jobs = reports_jobs(server, peer);
+    peer->welcomed_jobs = peer->reports_jobs = reports_jobs(server, peer);
     frame.welcome.flags = (peer->reports_jobs ? WELCOME_JOBS : 0) |
                           (server->profile->buses && server->config.buses ? WELCOME_BUS : 0) |
                           (server->profile->tokens ? WELCOME_TOKENS : 0) |

@@ -62,6 +62,15 @@ static uint32_t first_engine(const struct hold *hold)
     return UINT32_MAX;
 }
 
+bool holds_in_use(const struct peer *peer, unsigned index)
+{
+    const struct hold *hold = &peer->holds[index];
+
+    return hold->state == HOLD_WAITING ||
+           (hold->state == HOLD_HELD &&
+            lease_word_state(atomic_load(&peer->page->leases[index].word)) == LEASE_STATE_BUSY);
+}
+
 uint32_t peer_engine(const struct peer *peer, unsigned lease)
 {
     return peer->holds[lease].state == HOLD_UNUSED ? UINT32_MAX : first_engine(&peer->holds[lease]);
@@ -190,8 +199,9 @@ static void grant_lease(struct server *server, struct peer *peer, unsigned index
 {
     struct hold *hold = &peer->holds[index];
     struct page_lease *place = &peer->page->leases[index];
-    /* a lease that is kept, idle, is charged to the job's budget, and its use is not counted */
-    bool kept = !peer->exact && !hold->group && !peer->budget && !peer->counted.said;
+    /* a lease that is kept, idle, may be charged to the job's budget, and its use is not counted */
+    bool charged = peer->budget && (holds_tokens(server) || !budgets_told(peer));
+    bool kept = !peer->exact && !hold->group && !charged && !peer->counted.said;
     uint64_t flags = (kept ? 0 : LEASE_FLAG_WANTED) | lanes_flags(server, peer);
 
     hold->state = HOLD_HELD;

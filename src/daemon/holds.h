@@ -23,6 +23,11 @@
  * other.
  */
 bool holds_tokens(const struct server *server);
+/*
+ * Is the client in this hold, or does it wait for it? A lease that it merely keeps is neither
+ * (M3).
+ */
+bool holds_in_use(const struct peer *peer, unsigned index);
 
 /* Queues an event for the core; holds_run() feeds it. */
 void holds_push(struct server *server, struct sched_event event);

@@ -66,11 +66,12 @@ struct peer {
     bool joined;       /* known to the core */
     bool gone;         /* the core was told that it has gone */
     bool exact;        /* asked to be ranked by its engine time: keeps no idle leases */
-    bool reports_jobs; /* says where its jobs begin and end */
-    bool realtime;     /* connected, and has deadlines or a real-time priority with Linux */
-    bool best_effort;  /* in force */
-    bool foreign;      /* its name is a task that another user runs */
-    bool reserves;     /* a process that holds the task's place until a program runs it */
+    bool reports_jobs; /* says where its jobs begin and end: by the next one, or by the plan in force */
+    bool welcomed_jobs;
+    bool realtime;    /* connected, and has deadlines or a real-time priority with Linux */
+    bool best_effort; /* in force */
+    bool foreign;     /* its name is a task that another user runs */
+    bool reserves;    /* a process that holds the task's place until a program runs it */
     bool awaits_verdict;
     bool connected;   /* the end of its connection has not been seen */
     bool exited;      /* its process has ended */
@@ -114,7 +115,8 @@ struct peer {
     baton_nsec release_at, deadline_at, budget; /* of the present or last job */
     /* past its budget: gets no engine before; 0: it is not throttled */
     baton_nsec throttled_until;
-    uint64_t overruns; /* jobs */
+    baton_nsec used_from; /* what the client had counted when the budget of a throttled job began anew */
+    uint64_t overruns;    /* jobs */
     /* of the present job (daemon/requests.h) */
     struct plan_requests counted;
     struct request_tally tally;

@@ -75,8 +75,6 @@ int server_new(const struct config *config, const struct server_host *host, cons
     server->host = *host;
     server->start = *start;
     server->profile = &sched_profiles[config->profile];
-    if (config->overrun == OVERRUN_BY_PROFILE)
-        server->config.overrun = server->profile->tokens ? OVERRUN_DEMOTE : OVERRUN_OFF;
     server->next_client = 1;
     server->settle_at = NSEC_MAX;
     server->timer_at = NSEC_MAX;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "daemon/budgets.h"
 #include "daemon/cpus.h"
 #include "daemon/regain.h"
 
@@ -87,7 +88,8 @@ static struct frame_plan terms_of(const struct server *server, const struct peer
 
     plan.flags = (server->profile->pieces || server->profile->reserve ? PLAN_SLICING : 0) |
                  (adaptive ? PLAN_ADAPTIVE : 0) | (task ? PLAN_TASK : 0) | (best_effort ? PLAN_EFFORT : 0) |
-                 (may_linger(server, adaptive) ? PLAN_LINGER : 0);
+                 (may_linger(server, adaptive) ? PLAN_LINGER : 0) |
+                 (budgets_begin(server, peer, task) ? PLAN_JOBS : 0);
     if (task) {
         plan.gpus = task->gpus;
         plan.gpu_cluster = task->gpu_cluster;
@@ -111,6 +113,7 @@ static void come_into_force(struct server *server, struct peer *peer, const stru
     peer->exact = (plan->flags & PLAN_ADAPTIVE) && (peer->hello.flags & HELLO_ADAPTIVE);
     peer->admitted = (plan->flags & PLAN_TASK) != 0;
     peer->best_effort = (plan->flags & PLAN_EFFORT) != 0;
+    peer->reports_jobs = peer->welcomed_jobs || (plan->flags & PLAN_JOBS);
     peer->taken = plan->serial;
     peer->strayed = peer->strayed && peer->gpu_set == plan->gpu_set;
     peer->gpu_set = plan->gpu_set;

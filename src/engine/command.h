@@ -132,6 +132,8 @@ struct command {
     uint64_t begun, ended;
     /* first start since the engine was given away; end of the reported part */
     uint64_t resumed, reported;
+    /* up to here engine time is counted; counted, but not yet reported as used; driver's clock */
+    uint64_t used_until, used;
     baton_nsec queued_at, issued_at;
     int64_t lag; /* ns that other devices worked on the command after this one */
 

@@ -290,6 +290,16 @@ void engine_report(struct device_engine *engine, baton_nsec begin_at, baton_nsec
         lease_ran(engine->lease, begin_at, end_at, work);
 }
 
+void engine_used(struct device_engine *engine, struct device_clock *clock, uint64_t ended, uint64_t length)
+{
+    baton_nsec end_at;
+
+    if (!engine->lease || !length)
+        return;
+    end_at = device_clock_end(clock, ended, clock_now());
+    lease_used(engine->lease, end_at - (baton_nsec)length, end_at);
+}
+
 void engine_report_driver(struct device_engine *engine, struct device_clock *clock, uint64_t started,
                           uint64_t ended, const struct lease_work *work)
 {

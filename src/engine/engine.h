@@ -133,7 +133,12 @@ struct timespec engine_deadline(long ns);
 /* One run on the engine in CLOCK_MONOTONIC, for the trace and the occupying times. */
 void engine_report(struct device_engine *engine, baton_nsec begin_at, baton_nsec end_at,
                    const struct lease_work *work);
-/* The same, with times of a driver's clock. */
+/*
+ * The driver has worked for `length` on a command of the running job (lease_used()), until `ended`
+ * in its clock.
+ */
+void engine_used(struct device_engine *engine, struct device_clock *clock, uint64_t ended, uint64_t length);
+/* The same as engine_report(), with times of a driver's clock. */
 void engine_report_driver(struct device_engine *engine, struct device_clock *clock, uint64_t started,
                           uint64_t ended, const struct lease_work *work);
 

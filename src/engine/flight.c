@@ -129,7 +129,8 @@ static struct flight *same_entry(struct flight_ring *ring, const struct flight *
 /* Several commands in one run have a kernel's name only if it is the same for all. */
 static struct lease_work work_of(unsigned n, const struct flight flights[])
 {
-    struct lease_work work = {.kernel = flights[0].meter ? flights[0].meter->name : NULL};
+    struct lease_work work = {.kernel = flights[0].meter ? flights[0].meter->name : NULL,
+                              .counted = policy_tasked()};
 
     for (unsigned i = 0; i < n; i++) {
         work.size += flights[i].items;
@@ -184,6 +185,33 @@ static void report_apart(struct device_engine *engine, unsigned n, const struct 
 }
 
 /*
+ * Engine time of the commands, without the pauses between them: a job of a plan has a budget of it.
+ * If a mark's times say nothing about its single commands, there may be pauses in it: it counts no
+ * more than expected.
+ */
+static void count_used(struct device_engine *engine, unsigned n, const struct flight flights[])
+{
+    uint64_t until = 0;
+    unsigned last;
+
+    for (unsigned i = 0; i < n; i = last) {
+        struct mark_times times = {0};
+        uint64_t expected = 0, length, from;
+
+        ops_of(&flights[i])->mark_times(flights[i].mark, &times);
+        for (last = i; last < n && flights[last].mark == flights[i].mark; last++)
+            expected += (uint64_t)flights[last].predicted;
+        from = times.started > until ? times.started : until;
+        if (!times.started || times.ended <= from)
+            continue;
+        length = times.ended - from;
+        length = times.shared && length > expected ? expected : length;
+        engine_used(engine, &flights[0].device->clock, times.ended, length);
+        until = times.ended;
+    }
+}
+
+/*
  * Reports complete commands of one kind and device, oldest first. Commands close together are one
  * run, from the start of the first to the end of the last. The length of the last one is learnt.
  */
@@ -200,6 +228,8 @@ static void measure_run(struct device_engine *engine, unsigned n, const struct f
         ops->mark_times(flights[0].mark, &first);
     if (!first.started || !newest.started || newest.started < first.started || newest.ended < newest.started)
         return;
+    if (policy_tasked())
+        count_used(engine, n, flights);
     if (!newest.shared)
         learn(last, (int64_t)(newest.ended - newest.started));
     for (unsigned i = 0; i < n; i++)

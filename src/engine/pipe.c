@@ -27,6 +27,29 @@ static void widen(struct command *command, const struct mark_times *times)
 }
 
 /*
+ * Engine time is that of the pieces. A pause between two of them is none, however long the host
+ * takes to issue the next one.
+ */
+static void count_piece(struct command *command, const struct mark_times *times)
+{
+    uint64_t from = times->started > command->used_until ? times->started : command->used_until;
+
+    if (times->ended <= from)
+        return;
+    command->used += times->ended - from;
+    command->used_until = times->ended;
+}
+
+/* Tells what was counted since the last call. */
+static void tell_used(struct device_engine *engine, struct command *command)
+{
+    if (command->leased)
+        engine_used(engine_of_kind(engine, command->engine), &command->queue->device->clock,
+                    command->used_until, command->used);
+    command->used = 0;
+}
+
+/*
  * The same for a piece that is over now, which is also part of the run since the engine was last
  * given away.
  */
@@ -36,6 +59,7 @@ static void widen_run(struct command *command, const struct mark_times *times)
     if (!times->started || times->started < command->reported)
         return;
     command->run_pieces++;
+    count_piece(command, times);
     if (!command->resumed || times->started < command->resumed)
         command->resumed = times->started;
 }
@@ -44,8 +68,10 @@ void pipe_report_run(struct device_engine *engine, struct command *command)
 {
     struct lease_work work = {.kernel = command->meter ? command->meter->name : NULL,
                               .size = command->meter ? command->items : command->bytes,
-                              .pieces = command->run_pieces ? command->run_pieces : 1};
+                              .pieces = command->run_pieces ? command->run_pieces : 1,
+                              .counted = true};
 
+    tell_used(engine, command);
     if (command->resumed)
         engine_report_driver(engine_of_kind(engine, command->engine), &command->queue->device->clock,
                              command->resumed, command->ended, &work);
@@ -139,6 +165,7 @@ static void end_piece(struct piece_pipe *pipe, struct mark **mark, size_t items)
         command->piece_status = status;
     ops->mark_times(*mark, &times);
     widen_run(command, &times);
+    tell_used(pipe->engine, command);
     if (items && times.started && times.ended >= times.started) {
         if (command->meter)
             meter_measured(command->meter, items, (int64_t)(times.ended - times.started));

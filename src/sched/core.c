@@ -273,6 +273,7 @@ static int job_release(struct sched_core *core, const struct sched_event *event)
         .budget = event->budget,
         .period = event->period,
         .release_at = event->release_at,
+        .told = event->told,
         .seq = core->seq,
         .as = event->job,
         .ck_donor = SCHED_NO_JOB,
@@ -320,6 +321,7 @@ static int job_next(struct sched_core *core, const struct sched_event *event)
     job->spent = job->contended = 0;
     policy_budget(core, &(struct sched_event){.job = event->job,
                                               .budget = job->budget,
+                                              .told = job->told,
                                               .period = job->period,
                                               .release_at = job->release_at});
     job->seq = core->seq;
@@ -398,6 +400,9 @@ static int job_event(struct sched_core *core, const struct sched_event *event)
         if (event->budget < 0 || event->period < 0)
             return SCHED_REFUSED;
         policy_budget(core, event);
+        return 0;
+    case SCHED_JOB_USED:
+        policy_told(core, event);
         return 0;
     case SCHED_JOB_NEXT:
         return job_next(core, event);

@@ -36,6 +36,7 @@ typedef uint32_t engine_id;
 #define SCHED_MAX_BUSES   64
 
 #define SCHED_TURN_NS (5 * NSEC_PER_MS) /* Q6: how long a holder may go on while an equal waits */
+#define SCHED_LOOK_NS (NSEC_PER_MS / 2) /* the least time between two looks at engine time that is told */
 #define SCHED_LEAD_NS NSEC_PER_SEC      /* Q8: the most that `adaptive` adds to a long job's tag */
 
 /* Answers of sched_core_handle(); the state is unchanged after each of them. */
@@ -105,10 +106,14 @@ enum sched_event_kind {
     /* ... until the GPUs have finished its work: all that it held is free, and so are its ids */
     SCHED_CLIENT_DRAINED,
     /* Jobs. */
-    /* job, client, admitted, priority, deadline_at, cost, budget, period, release_at */
+    /* job, client, admitted, priority, deadline_at, cost, budget, period, release_at, told */
     SCHED_JOB_RELEASE,
-    /* job, budget, period, release_at: from now on; engine time used so far is not in it */
+    /*
+     * job, budget, period, release_at, told, carry: from now on; engine time used so far is not in
+     * it
+     */
     SCHED_JOB_BUDGET,
+    SCHED_JOB_USED, /* job, used: of a job with `told` */
     /* job, admitted, priority, deadline_at: from now on (R10: no bound covers waiting requests) */
     SCHED_JOB_PRIORITY,
     /*
@@ -164,6 +169,13 @@ struct sched_event {
      */
     baton_nsec cost;
     baton_nsec budget; /* engine time the job may use; 0: no limit */
+    /*
+     * Only SCHED_JOB_USED uses the budget: the client counts the engine time of its commands.
+     * Otherwise holds use it, with every pause of the client while it holds an engine.
+     */
+    bool told;
+    bool carry;        /* JOB_BUDGET: work of the last budget goes on, and what is left of it is added */
+    baton_nsec used;   /* JOB_USED: engine time since the budget began; less than before: no change */
     baton_nsec period; /* time between two budgets of a throttled job; 0: the job is not throttled */
     baton_nsec release_at;
     /* PLACE, TOKEN_REQUEST, ENGINE_REQUEST: */

@@ -91,7 +91,9 @@ struct job {
     unsigned priority;
     baton_nsec deadline_at, cost;
     baton_nsec budget, period, release_at;
-    baton_nsec budget_from;     /* spent when the budget began */
+    baton_nsec budget_from;     /* engine time when the budget began, and what was carried over */
+    bool told;                  /* SCHED_JOB_USED uses the budget, not the holds */
+    baton_nsec reported;        /* told: the engine time by the last SCHED_JOB_USED */
     baton_nsec throttled_until; /* 0: the job is not throttled */
     enum tier tier;             /* rank: first this, the smaller the more urgent ... */
     int64_t key;                /* ... then this: base priority, the smaller the more urgent */
@@ -266,6 +268,8 @@ void policy_charge(struct sched_core *core, lane_id lane);
 void policy_job_done(struct sched_core *core, job_id job);
 void policy_tick(struct sched_core *core);
 void policy_budget(struct sched_core *core, const struct sched_event *event);
+/* The client has told the job's engine time. */
+void policy_told(struct sched_core *core, const struct sched_event *event);
 /* How long the client's jobs are known to take, for `adaptive`; 0: unknown. */
 baton_nsec policy_length(const struct sched_core *core, const struct job *job, baton_nsec since_charged);
 

@@ -97,16 +97,44 @@ static baton_nsec next_budget_at(const struct sched_core *core, const struct job
     return job->release_at + (since / job->period + 1) * job->period;
 }
 
+/* Engine time that uses the budget: what the client has told, or else the time of the holds. */
+static baton_nsec used(const struct job *job)
+{
+    return job->told ? job->reported : job->spent;
+}
+
+static baton_nsec left_of(const struct job *job)
+{
+    return job->budget_from + job->budget - used(job);
+}
+
+/* The holds of the job so far belong to its last budget. */
+static void charge_holds(struct sched_core *core, job_id id)
+{
+    for (unsigned l = 0; l < core->config.lanes; l++) {
+        lane_id lane = lane_of(core, id, l);
+
+        if (core->lanes[lane].state == ENGINE_HOLDS)
+            policy_charge(core, lane);
+    }
+}
+
 void policy_budget(struct sched_core *core, const struct sched_event *event)
 {
     struct job *job = &core->jobs[event->job];
-    bool reranked = job->overrun && core->config.overrun == SCHED_OVERRUN_DEMOTE;
-    bool unparked = job->throttled_until != 0;
+    baton_nsec carried;
+    bool reranked, unparked;
 
+    charge_holds(core, event->job);
+    unparked = job->throttled_until != 0;
+    reranked = job->overrun && core->config.overrun == SCHED_OVERRUN_DEMOTE;
+    carried = event->carry && job->budget && left_of(job) > 0 ? left_of(job) : 0;
     job->budget = event->budget;
     job->period = event->period;
     job->release_at = event->release_at;
-    job->budget_from = job->spent;
+    job->told = event->told;
+    job->reported = 0;
+    job->budget_from = used(job) + carried;
     job->overrun = false;
     job->throttled_until = 0;
     if (reranked) {
@@ -118,14 +146,11 @@ void policy_budget(struct sched_core *core, const struct sched_event *event)
         engine_unpark(core, event->job);
 }
 
-void policy_charge(struct sched_core *core, lane_id lane)
+static void check_budget(struct sched_core *core, job_id id)
 {
-    job_id id = job_of(core, lane);
     struct job *job = &core->jobs[id];
 
-    job->spent += core->at - core->lanes[lane].charged_at;
-    core->lanes[lane].charged_at = core->at;
-    if (!job->budget || job->spent - job->budget_from <= job->budget || job->overrun || job->dead)
+    if (!job->budget || left_of(job) >= 0 || job->overrun || job->dead)
         return;
     job->overrun = true;
     core_decide(core, SCHED_OVERRUN, id);
@@ -137,6 +162,25 @@ void policy_charge(struct sched_core *core, lane_id lane)
     policy_rank(core, id);
     engine_rerank(core, id);
     token_rerank(core, id);
+}
+
+void policy_charge(struct sched_core *core, lane_id lane)
+{
+    job_id id = job_of(core, lane);
+
+    core->jobs[id].spent += core->at - core->lanes[lane].charged_at;
+    core->lanes[lane].charged_at = core->at;
+    check_budget(core, id);
+}
+
+void policy_told(struct sched_core *core, const struct sched_event *event)
+{
+    struct job *job = &core->jobs[event->job];
+
+    if (!job->told || event->used <= job->reported)
+        return;
+    job->reported = event->used;
+    check_budget(core, event->job);
 }
 
 void policy_job_done(struct sched_core *core, job_id id)
@@ -157,7 +201,7 @@ static void next_budget(struct sched_core *core, job_id id)
     struct job *job = &core->jobs[id];
 
     job->budget_from += job->budget;
-    if (job->spent - job->budget_from > job->budget) {
+    if (left_of(job) < 0) {
         job->throttled_until = next_budget_at(core, job);
         return;
     }
@@ -187,6 +231,18 @@ baton_nsec sched_core_used(const struct sched_core *core, job_id job)
     return core->jobs[job].spent;
 }
 
+/* How long the job may go on before its budget is to be looked at, with this lane as a holder. */
+static baton_nsec until_look(const struct sched_core *core, const struct job *job, lane_id holder,
+                             baton_nsec at)
+{
+    baton_nsec unseen = job->told ? 0 : at - core->lanes[holder].charged_at;
+    baton_nsec least = job->told ? SCHED_LOOK_NS : 1;
+    /* Several lanes may run at once, and each uses the budget: divide what is left among them. */
+    baton_nsec left = (left_of(job) - unseen) / (job->engaged ? job->engaged : 1) + 1;
+
+    return left < least ? least : left;
+}
+
 baton_nsec sched_core_next_tick(const struct sched_core *core, baton_nsec at)
 {
     baton_nsec next = NSEC_MAX;
@@ -201,14 +257,7 @@ baton_nsec sched_core_next_tick(const struct sched_core *core, baton_nsec at)
         job = &core->jobs[job_of(core, holder)];
         if (!job->budget || job->overrun || job->dead)
             continue;
-        /*
-         * Several lanes may run at once, and each uses the budget: divide what is left among them.
-         */
-        left = (job->budget_from + job->budget - job->spent - (at - core->lanes[holder].charged_at)) /
-                   (job->engaged ? job->engaged : 1) +
-               1;
-        if (left < 1)
-            left = 1;
+        left = until_look(core, job, holder, at);
         if (left < next)
             next = left;
     }

@@ -25,6 +25,7 @@
 #define HELLO_NICE     32u  /* the priority comes only from the nice value: no user chose it */
 #define HELLO_TOLD     64u  /* PRIORITY and RESET from the daemon are understood */
 #define HELLO_BEGAN    128u /* it has begun jobs before this connection */
+#define HELLO_USED     256u /* counts the engine time of its jobs in its page (used_ns) */
 
 #define WELCOME_JOBS    1u  /* report where jobs begin and end */
 #define WELCOME_BUS     2u  /* a copy holds its device's bus, whatever its direction (docs/protocols.md Q4) */
@@ -46,6 +47,7 @@
 #define PLAN_SAVES    256u  /* migration `system`: state goes to the host at the end of every job */
 #define PLAN_EXACT    512u  /* every piece is a request that is counted: give way where the plan cuts */
 #define PLAN_PEERS    1024u /* migration `p2p`: state goes directly from GPU to GPU */
+#define PLAN_JOBS     2048u /* the task has a budget: report where jobs begin and end */
 #define PLAN_LINGER   64u   /* a hold may linger while only less urgent clients wait (client/linger.h) */
 
 #define LATE_MISSED   1u /* its deadline */

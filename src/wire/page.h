@@ -84,7 +84,12 @@ struct page {
     _Atomic uint64_t job_mark;
     _Atomic int64_t released_at;
     _Atomic int64_t apart; /* page_note_apart() */
-    uint64_t unused[3];
+    /*
+     * Engine time of the commands in the present job, as its budget counts it: 0 at its begin, and
+     * in warm-up jobs. Written by clients with HELLO_USED.
+     */
+    _Atomic uint64_t used_ns;
+    uint64_t unused[2];
     struct page_run runs[PAGE_RUNS];
     struct page_times responses, pendings; /* of the jobs that ended while this page was in use */
     char kernels[PAGE_KERNELS][PAGE_KERNEL];

@@ -101,6 +101,8 @@ void scene_wait_until(baton_nsec at)
 
 void scene_job(unsigned peer, uint32_t what, baton_nsec deadline_at)
 {
+    if (what == JOB_INFERRED || what == JOB_SAID)
+        atomic_store(&scene.pages[peer]->used_ns, 0);
     scene_say(peer,
               (struct frame){.type = FRAME_JOB, .job = {.what = what, .deadline_at = (uint64_t)deadline_at}});
 }
@@ -154,13 +156,13 @@ int scene_placed(unsigned peer)
     return scene.answered[peer] && scene.placed[peer] ? __builtin_ctz(scene.placed[peer]) / ENGINE_N : -1;
 }
 
-void scene_connect_client(unsigned peer, const char *name, unsigned period_ms)
+static void connect_client(unsigned peer, const char *name, unsigned period_ms, uint32_t flags)
 {
     struct frame hello = {.type = FRAME_HELLO,
                           .hello = {.version = FRAME_VERSION,
                                     .key = peer,
                                     .priority = 10 + peer,
-                                    .flags = HELLO_TASK,
+                                    .flags = HELLO_TASK | flags,
                                     .period = (uint64_t)(period_ms * NSEC_PER_MS)}};
     const struct credentials who = {.pid = 1000 + (pid_t)peer};
     unsigned slot;
@@ -175,6 +177,21 @@ void scene_connect_client(unsigned peer, const char *name, unsigned period_ms)
         (void)snprintf(frame.attach.device, sizeof frame.attach.device, "gpu:%u", i / ENGINE_N);
         scene_say(peer, frame);
     }
+}
+
+void scene_connect_client(unsigned peer, const char *name, unsigned period_ms)
+{
+    connect_client(peer, name, period_ms, 0);
+}
+
+void scene_connect_counting(unsigned peer, const char *name, unsigned period_ms)
+{
+    connect_client(peer, name, period_ms, HELLO_USED);
+}
+
+void scene_use(unsigned peer, baton_nsec length)
+{
+    (void)atomic_fetch_add(&scene.pages[peer]->used_ns, (uint64_t)length);
 }
 
 static void start(enum sched_profile_id profile, unsigned gpu_cluster, unsigned tokens_per_gpu,

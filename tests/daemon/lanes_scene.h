@@ -33,7 +33,12 @@ extern struct lanes_scene scene;
 void scene_start_priority(enum overrun_mode overrun);
 /* Four GPUs in clusters of so many, profile `gpusync`. */
 void scene_start(unsigned gpu_cluster, unsigned tokens_per_gpu, enum overrun_mode overrun);
+/* A client that does not count its engine time: its holds are charged. */
 void scene_connect_client(unsigned peer, const char *name, unsigned period_ms);
+/* One that counts (HELLO_USED). */
+void scene_connect_counting(unsigned peer, const char *name, unsigned period_ms);
+/* The driver has worked for the client for so long; a job that begins counts from 0. */
+void scene_use(unsigned peer, baton_nsec length);
 void scene_say(unsigned peer, struct frame frame);
 void scene_hear(void);
 void scene_wait_until(baton_nsec at);
