@@ -332,6 +332,40 @@ START_TEST(the_page_says_whether_a_job_is_pending_and_when_it_was_released)
 }
 END_TEST
 
+/* What batond compares with a budget (daemon/budgets.h). */
+START_TEST(the_page_counts_the_engine_time_of_the_present_job)
+{
+    static _Alignas(64) struct page page;
+    struct session *session = open_alone();
+    struct lease_work counted = {.counted = true};
+    struct lease *lease;
+
+    ck_assert_int_eq(lease_open(session, "test:0", ENGINE_EXECUTION, &lease), 0);
+    atomic_store(&session->protocol.page, &page);
+    jobs_warm_up(&session->jobs, 1);
+    session_job_begin(session, true, 1 * MS);
+    lease_used(lease, 1 * MS, 2 * MS);
+    ck_assert_uint_eq(page.used_ns, 0); /* warm-up: the plan does not provide for it */
+    session_job_end(session, true, 3 * MS);
+    session_job_begin(session, true, 10 * MS);
+    lease_used(lease, 7 * MS, 9 * MS); /* seen late: the last job used it */
+    ck_assert_uint_eq(page.used_ns, 0);
+    lease_used(lease, 8 * MS, 11 * MS); /* the last job's, into this one */
+    ck_assert_uint_eq(page.used_ns, 1 * MS);
+    lease_used(lease, 12 * MS, 14 * MS);
+    lease_ran(lease, 12 * MS, 14 * MS, &counted); /* the trace's record of the same */
+    lease_ran(lease, 14 * MS, 15 * MS, NULL);
+    ck_assert_uint_eq(page.used_ns, 4 * MS);
+    session_job_end(session, true, 16 * MS);
+    lease_used(lease, 16 * MS, 17 * MS);
+    ck_assert_uint_eq(page.used_ns, 4 * MS);
+    session_job_begin(session, true, 20 * MS);
+    ck_assert_uint_eq(page.used_ns, 0);
+    atomic_store(&session->protocol.page, NULL);
+    session_close(session);
+}
+END_TEST
+
 START_TEST(the_public_calls_keep_statistics_without_layer_and_daemon)
 {
     struct baton_job_report report = {.size = sizeof report};
@@ -400,4 +434,5 @@ HARNESS_MAIN("client", 30, task_handles_keep_statistics_of_their_own, settings_t
              a_thread_that_is_real_time_already_stays_as_it_is,
              a_real_time_client_without_privileges_is_put_back_too, explicit_jobs_silence_inferred_ones,
              the_page_says_whether_a_job_is_pending_and_when_it_was_released,
+             the_page_counts_the_engine_time_of_the_present_job,
              the_public_calls_keep_statistics_without_layer_and_daemon)

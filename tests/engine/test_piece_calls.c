@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "client/session_private.h"
 #include "engine/command_queue.h"
 #include "engine/driver_ops.h"
 #include "engine/engine_device.h"
@@ -25,6 +26,7 @@ static struct calls {
 
 static struct mark marks[CHUNKS];
 static pid_t issuer;
+static uint64_t apart = 1000; /* from one start to the next: no pause between two chunks of 1000 ns */
 
 static int other_status(struct mark *mark)
 {
@@ -59,7 +61,7 @@ static void read_times(struct mark *mark, struct mark_times *ret_times)
     uint64_t index = (uint64_t)(mark - marks);
 
     calls.times++;
-    ret_times->started = 1000 + index * 1000;
+    ret_times->started = 1000 + index * apart;
     ret_times->ended = ret_times->started + 1000;
 }
 
@@ -104,28 +106,38 @@ static const struct driver_ops driver = {.mark_status = other_status,
                                          .mark_over = over,
                                          .issue_range = give_range};
 
-START_TEST(a_chunk_costs_one_call_of_each_kind)
-{
-    struct piece_cut cut = {.step = CHUNK, .unit_items = 1, .to_the_end = true, .counter = COUNTER_CHUNKS};
-    static struct engine_device device;
-    static struct command_queue queue;
-    struct command command = {.queue = &queue,
-                              .engine = ENGINE_COPY_IN,
-                              .leased = true,
-                              .bytes = (size_t)CHUNKS * CHUNK,
-                              .predicted = 1000};
-    struct piece_pipe pipe;
+static struct engine_device device;
+static struct command_queue queue;
+static struct command command = {.queue = &queue,
+                                 .engine = ENGINE_COPY_IN,
+                                 .leased = true,
+                                 .bytes = (size_t)CHUNKS * CHUNK,
+                                 .predicted = 1000};
 
+static void open_device(void)
+{
     ck_assert_int_eq(setenv("BATON_SOCKET", "/nonexistent/baton.sock", 1), 0);
     runtime_init(&driver);
     engine_device_init(&device, &driver, "test:0", NULL);
     command_queue_init(&queue, &device, true);
     command_resolve(&command);
+}
+
+static void run_chunks(void)
+{
+    struct piece_cut cut = {.step = CHUNK, .unit_items = 1, .to_the_end = true, .counter = COUNTER_CHUNKS};
+    struct piece_pipe pipe;
+
     issuer = gettid();
     pipe_begin(&pipe, command.runs_on, &command);
     ck_assert_int_eq(pipe_run(&pipe, &cut, (struct piece_source){.end = (uint64_t)CHUNKS * CHUNK}), 0);
     pipe_finish(&pipe);
+}
 
+START_TEST(a_chunk_costs_one_call_of_each_kind)
+{
+    open_device();
+    run_chunks();
     ck_assert_uint_eq(calls.ranges, CHUNKS);
     /* the newest chunk is in flight, and the command keeps the marks of its first and its last */
     ck_assert_uint_eq(calls.waits, CHUNKS - 1);
@@ -140,4 +152,17 @@ START_TEST(a_chunk_costs_one_call_of_each_kind)
 }
 END_TEST
 
-HARNESS_MAIN("engine-piece-calls", 60, a_chunk_costs_one_call_of_each_kind)
+/* Between two chunks the host pauses for 2000 ns. 63 of 64 chunks are over: 63 * 1000 ns. */
+START_TEST(a_pause_between_two_chunks_is_no_engine_time)
+{
+    apart = 3000;
+    open_device();
+    ck_assert_ptr_nonnull(command.runs_on->lease);
+    session_job_begin(runtime.session, false, 0);
+    run_chunks();
+    ck_assert_int_eq(runtime.session->used, (CHUNKS - 1) * 1000);
+}
+END_TEST
+
+HARNESS_MAIN("engine-piece-calls", 60, a_chunk_costs_one_call_of_each_kind,
+             a_pause_between_two_chunks_is_no_engine_time)
