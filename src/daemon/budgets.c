@@ -31,9 +31,9 @@ bool budgets_begin(const struct server *server, const struct peer *peer, const s
     return task && task->budget && peer->hello.period && server->config.overrun != OVERRUN_OFF;
 }
 
-bool budgets_told(const struct peer *peer)
+bool budgets_told(const struct server *server, const struct peer *peer)
 {
-    return (peer->hello.flags & HELLO_USED) != 0;
+    return !holds_tokens(server) && (peer->hello.flags & HELLO_USED);
 }
 
 static bool in_use(const struct peer *peer)
@@ -61,14 +61,14 @@ void budgets_job_begins(struct server *server, struct peer *peer, baton_nsec dea
 
     if (!budget && !peer->budget)
         return;
-    if (!peer->budget && !budgets_told(peer))
+    if (!peer->budget && !budgets_told(server, peer))
         call_in_kept(server, peer);
     peer->budget = budget;
     peer->release_at = budgets_release_at(server, peer, deadline_at);
     holds_push(server, (struct sched_event){.kind = SCHED_JOB_BUDGET,
                                             .job = peer->slot,
                                             .budget = budget,
-                                            .told = budgets_told(peer),
+                                            .told = budgets_told(server, peer),
                                             .carry = in_use(peer),
                                             .period = (baton_nsec)peer->hello.period,
                                             .release_at = peer->release_at});
@@ -77,11 +77,12 @@ void budgets_job_begins(struct server *server, struct peer *peer, baton_nsec dea
 /* Between two jobs there is nothing to look at, unless commands of the last one still run. */
 void budgets_job_ends(struct server *server, struct peer *peer)
 {
-    if (peer->budget && budgets_told(peer) && !in_use(peer))
+    if (peer->budget && budgets_told(server, peer) && !in_use(peer))
         holds_push(server, (struct sched_event){.kind = SCHED_JOB_BUDGET, .job = peer->slot, .told = true});
 }
 
-baton_nsec budgets_counted(const struct peer *peer)
+/* The engine time of its present job, by its own count. */
+static baton_nsec counted(const struct peer *peer)
 {
     uint64_t used = atomic_load_explicit(&peer->page->used_ns, memory_order_relaxed);
 
@@ -90,11 +91,10 @@ baton_nsec budgets_counted(const struct peer *peer)
 
 void budgets_look(struct server *server, const struct peer *peer)
 {
-    if (!peer->joined || !peer->budget || !budgets_told(peer) || peer->state != PEER_CLIENT)
+    if (!peer->joined || !peer->budget || !budgets_told(server, peer) || peer->state != PEER_CLIENT)
         return;
-    holds_push(server, (struct sched_event){.kind = SCHED_JOB_USED,
-                                            .job = peer->slot,
-                                            .used = budgets_counted(peer) - peer->used_from});
+    holds_push(server,
+               (struct sched_event){.kind = SCHED_JOB_USED, .job = peer->slot, .used = counted(peer)});
 }
 
 /* Programs of a plan with tokens report their jobs. What comes before the first is start-up. */

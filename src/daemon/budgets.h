@@ -1,12 +1,13 @@
 /*
  * Budgets: the engine time that the plan gives a job (`budget_ms`). Without a plan there is none.
  *
- * The client counts the engine time of its commands as the driver reports it, piece by piece, in
- * its page (HELLO_USED). So a pause of the client while it holds an engine costs no budget: a wait
- * for a core, a message, the host's work between two pieces. No analysis counts these as engine
- * time. The engine time of a client that does not count is the time of its holds. The daemon reads
- * the page at each release of an engine and at the instants that the core names, and tells the
- * core.
+ * Without tokens the client counts the engine time of its commands as the driver reports it, piece
+ * by piece, in its page (HELLO_USED). So a pause of the client while it holds an engine costs no
+ * budget: a wait for a core, a message, the host's work between two pieces. The daemon reads the
+ * page at each release of an engine and at the instants that the core names, and tells the core.
+ * Under tokens the core charges holds, because the analysis of GPUSync bounds how long an engine is
+ * held: a hold that lasts too long must end the claims, whatever the driver did in it. The engine
+ * time of a client that does not count is the time of its holds, too.
  *
  * The core says when a job has used more (SCHED_OVERRUN). Then no bound of the plan is claimed
  * (rule `overrun`), and config.overrun says what follows:
@@ -37,10 +38,8 @@ baton_nsec budgets_release_at(const struct server *server, const struct peer *pe
 
 /* Does the client of this task (NULL: none) report its jobs, because they have budgets? */
 bool budgets_begin(const struct server *server, const struct peer *peer, const struct plan_task *task);
-/* Does the client count the engine time of its jobs? */
-bool budgets_told(const struct peer *peer);
-/* The engine time of its present job, by its own count. */
-baton_nsec budgets_counted(const struct peer *peer);
+/* Does the client's own count of engine time decide? */
+bool budgets_told(const struct server *server, const struct peer *peer);
 /* Without tokens: the client says that a job begins, or that it ends. */
 void budgets_job_begins(struct server *server, struct peer *peer, baton_nsec deadline_at);
 void budgets_job_ends(struct server *server, struct peer *peer);

@@ -200,7 +200,7 @@ static void grant_lease(struct server *server, struct peer *peer, unsigned index
     struct hold *hold = &peer->holds[index];
     struct page_lease *place = &peer->page->leases[index];
     /* a lease that is kept, idle, may be charged to the job's budget, and its use is not counted */
-    bool charged = peer->budget && (holds_tokens(server) || !budgets_told(peer));
+    bool charged = peer->budget && !budgets_told(server, peer);
     bool kept = !peer->exact && !hold->group && !charged && !peer->counted.said;
     uint64_t flags = (kept ? 0 : LEASE_FLAG_WANTED) | lanes_flags(server, peer);
 

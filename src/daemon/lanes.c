@@ -134,7 +134,6 @@ static void release(struct server *server, struct peer *peer, baton_nsec deadlin
                                             .admitted = peer->admitted,
                                             .priority = peer->priority,
                                             .deadline_at = rank_at(server, peer, deadline_at),
-                                            .told = budgets_told(peer),
                                             .budget = peer->budget});
 }
 
@@ -151,7 +150,6 @@ void lanes_rerank(struct server *server, struct peer *peer)
 void lanes_job_begins(struct server *server, struct peer *peer, baton_nsec deadline_at)
 {
     peer->reported = true;
-    peer->used_from = 0;
     if (peer->job == JOB_NONE) {
         release(server, peer, deadline_at);
         holds_run(server);
@@ -343,7 +341,6 @@ static void throttle(struct server *server, struct peer *peer)
 {
     peer->next_begins = true;
     peer->next_deadline_at = peer->deadline_at;
-    peer->used_from = budgets_counted(peer);
     end_job(server, peer);
 }
 

@@ -115,8 +115,7 @@ struct peer {
     baton_nsec release_at, deadline_at, budget; /* of the present or last job */
     /* past its budget: gets no engine before; 0: it is not throttled */
     baton_nsec throttled_until;
-    baton_nsec used_from; /* what the client had counted when the budget of a throttled job began anew */
-    uint64_t overruns;    /* jobs */
+    uint64_t overruns; /* jobs */
     /* of the present job (daemon/requests.h) */
     struct plan_requests counted;
     struct request_tally tally;

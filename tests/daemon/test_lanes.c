@@ -340,7 +340,7 @@ static void plan_budget(void)
 static void run_past_budget(void)
 {
     plan_budget();
-    scene_connect_client(0, "greedy", 20);
+    scene_connect_counting(0, "greedy", 20); /* its holds count all the same */
     scene_job(0, JOB_SAID, NOW + 20 * NSEC_PER_MS);
     scene_ask(0, EXECUTION(0));
     ck_assert(scene_has(0, EXECUTION(0)));
