@@ -7,12 +7,14 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "cuda_cpu/driver/driver_state.h"
+#include "cuda_cpu/driver/work_private.h"
 #include "harness.h"
 
 enum { TRIES = 101 };
@@ -323,8 +325,62 @@ START_TEST(a_caller_may_end_the_process_in_the_middle_of_its_copy)
 }
 END_TEST
 
+/* --- an operation outlives its context --- */
+
+static void *await(void *user)
+{
+    ck_assert_int_eq(work_wait(user), CUDA_SUCCESS);
+    return NULL;
+}
+
+/* Under the lock, so that the waiting thread cannot go on before the context is gone. */
+static void end_with_context(struct work *work, struct work_context *context)
+{
+    pthread_mutex_lock(&driver.machine.lock);
+    work->n_waits = 0;
+    work_ready(work);
+    ck_assert(work_is_done(work));
+    ck_assert_uint_eq(context->n_open, 0);
+    ck_assert_int_eq(mprotect(context, sizeof *context, PROT_NONE), 0);
+    pthread_mutex_unlock(&driver.machine.lock);
+}
+
+/* As cuEventSynchronize on one thread and cuCtxDestroy on another. */
+START_TEST(a_context_may_end_before_a_wait_for_its_last_operation_returns)
+{
+    static const struct work_kind kind = {.name = "nothing"};
+    struct work_context *context =
+        mmap(NULL, sizeof *context, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct work_context other;
+    struct work *work;
+    pthread_t thread;
+    bool awaited = false;
+
+    ck_assert_ptr_ne(context, MAP_FAILED);
+    open_machine(&other);
+    work_context_init(context, 0);
+    work = work_new(&kind, WORK_NONE, context, NULL);
+    ck_assert_ptr_nonnull(work);
+    work->n_waits++; /* until end_with_context() */
+    ck_assert_int_eq(work_submit(work, NULL), 0);
+    ck_assert_int_eq(pthread_create(&thread, NULL, await, work), 0);
+    while (!awaited) {
+        (void)sched_yield();
+        pthread_mutex_lock(&driver.machine.lock);
+        awaited = work->awaited; /* the thread sleeps: it has released the lock since */
+        pthread_mutex_unlock(&driver.machine.lock);
+    }
+    end_with_context(work, context);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    work_unref(work);
+    close_machine();
+    ck_assert_int_eq(munmap(context, sizeof *context), 0);
+}
+END_TEST
+
 HARNESS_MAIN("cuda device's threads", 90, a_thread_on_the_device_s_core_leaves_it_to_the_device,
              after_a_long_wait_a_thread_sleeps_at_once, a_real_time_engine_sleeps_at_once,
              a_copy_that_is_waited_for_is_done_by_the_calling_thread,
              a_copy_that_is_waited_for_overtakes_nothing, the_machine_s_end_waits_for_copies_of_callers,
-             a_caller_may_end_the_process_in_the_middle_of_its_copy)
+             a_caller_may_end_the_process_in_the_middle_of_its_copy,
+             a_context_may_end_before_a_wait_for_its_last_operation_returns)
