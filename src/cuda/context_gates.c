@@ -17,8 +17,6 @@ struct context_gate {
 
 /* --- groups --- */
 
-enum { CONTEXTS = 64 };
-
 static bool group_has(const struct context_group *group, const struct stream_record *stream)
 {
     if (group->green)
@@ -49,16 +47,15 @@ static void add_stream(struct stream_set *set, const struct context_group *group
 
 void group_held(const struct context_group *group, struct stream_set *ret_set)
 {
-    struct context_record *contexts[CONTEXTS];
-    size_t n = objects_contexts(contexts, CONTEXTS);
+    struct context_record *context = NULL;
 
     *ret_set = (struct stream_set){0};
-    for (size_t i = 0; i < n; i++) {
-        add_stream(ret_set, group, &contexts[i]->legacy);
-        pthread_mutex_lock(&contexts[i]->lock);
-        list_for_each(at, &contexts[i]->streams)
+    while ((context = objects_next_context(context))) {
+        add_stream(ret_set, group, &context->legacy);
+        pthread_mutex_lock(&context->lock);
+        list_for_each(at, &context->streams)
             add_stream(ret_set, group, list_entry(at, struct stream_record, link));
-        pthread_mutex_unlock(&contexts[i]->lock);
+        pthread_mutex_unlock(&context->lock);
     }
 }
 

@@ -172,6 +172,7 @@ static struct context_record *make_context(CUcontext handle)
         return NULL;
     }
     init_stream(&context->legacy, context, CU_STREAM_LEGACY, LANE_LEGACY, true);
+    context->number = ++cuda_front.objects.n_made;
     list_append(&cuda_front.objects.all, &context->link);
     front_stop_first();
     return context;
@@ -462,16 +463,25 @@ bool stream_captures(const struct stream_record *stream)
            status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-size_t objects_contexts(struct context_record **ret_contexts, size_t room)
+/* Under cuda_front.objects.lock. A record that is gone is, or is about to be, in another list. */
+static struct list *place_behind(const struct context_record *context)
 {
-    size_t n = 0;
+    struct list *at = cuda_front.objects.all.next;
+
+    if (context && !atomic_load(&context->gone))
+        return context->link.next;
+    while (context && at != &cuda_front.objects.all &&
+           list_entry(at, struct context_record, link)->number <= context->number)
+        at = at->next;
+    return at;
+}
+
+struct context_record *objects_next_context(const struct context_record *context)
+{
+    struct list *at;
 
     pthread_mutex_lock(&cuda_front.objects.lock);
-    list_for_each(at, &cuda_front.objects.all)
-    {
-        if (n < room)
-            ret_contexts[n++] = list_entry(at, struct context_record, link);
-    }
+    at = place_behind(context);
     pthread_mutex_unlock(&cuda_front.objects.lock);
-    return n;
+    return at == &cuda_front.objects.all ? NULL : list_entry(at, struct context_record, link);
 }

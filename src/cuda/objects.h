@@ -64,7 +64,8 @@ struct context_record {
     CUcontext handle;
     struct device_record *device;
     struct stream_record legacy;
-    struct list link; /* all contexts */
+    struct list link; /* cuda_objects::all or cuda_objects::past */
+    uint64_t number;  /* from 1, in the order in which the records were made */
 
     pthread_mutex_t lock;  /* guards the following */
     struct list streams;   /* stream_record::link */
@@ -144,8 +145,11 @@ void objects_drain(void);
  */
 void objects_close_marks(void);
 
-/* The contexts of the process, as many as there is room for. */
-size_t objects_contexts(struct context_record **ret_contexts, size_t room);
+/*
+ * The process's contexts one after the other, oldest first: the first one for NULL; NULL: there are
+ * no more. A context may end between two calls: its record stays.
+ */
+struct context_record *objects_next_context(const struct context_record *context);
 
 /* The oldest late failure of the context, which is then forgotten; CUDA_SUCCESS: none. */
 CUresult context_take_late(struct context_record *context);
@@ -166,7 +170,8 @@ struct cuda_objects {
     struct device_record *devices[DEVICE_MOST];
     pthread_mutex_t lock; /* guards devices and the making of records; before a context's lock */
     struct handle_table contexts, streams;
-    struct list all;       /* context_record::link; lock */
+    struct list all;       /* context_record::link, oldest first; lock */
+    uint64_t n_made;       /* records of contexts so far; lock */
     struct list past;      /* context_record::link: of contexts that are destroyed */
     atomic_int doomed;     /* streams that only the driver still knows */
     atomic_uint forgotten; /* contexts so far: records of threads that are older are void */

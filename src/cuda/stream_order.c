@@ -185,24 +185,20 @@ void context_await(struct context_record *context)
 
 void objects_drain(void)
 {
-    struct context_record *contexts[AWAITED];
-    size_t n;
+    struct context_record *context = NULL;
 
-    if (!graph_idle()) {
-        n = objects_contexts(contexts, AWAITED);
-        for (size_t i = 0; i < n; i++)
-            await_streams(contexts[i], false, true);
-    }
+    if (!graph_idle())
+        while ((context = objects_next_context(context)))
+            await_streams(context, false, true);
     gates_settle(false);
 }
 
 void objects_close_marks(void)
 {
-    struct context_record *contexts[AWAITED];
-    size_t n = objects_contexts(contexts, AWAITED);
+    struct context_record *context = NULL;
 
-    for (size_t i = 0; i < n; i++)
-        mark_close_context(contexts[i]);
+    while ((context = objects_next_context(context)))
+        mark_close_context(context);
 }
 
 CUresult context_take_late(struct context_record *context)

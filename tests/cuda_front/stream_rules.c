@@ -10,6 +10,7 @@
  *     reset KERNELS    a thread's own default stream works after its device was reset
  *     capture KERNELS  a capture begins in a stream that waits for the host
  *     query KERNELS    a kernel that fails is seen by a program that only asks
+ *     crowd KERNELS    work of the last of 68 contexts counts as that of the first
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -274,13 +275,82 @@ static void query(void)
     expect(code == 701, "the failure is told");
 }
 
+static _Atomic bool unloaded;
+
+/*
+ * Opens the gate once the main thread has returned from its call or, since the call may wait for
+ * the gate, has had time to return.
+ */
+static void *open_gate_late(void *unused)
+{
+    MUST(cuCtxSetCurrent(context));
+    for (int i = 0; i < 200 && !unloaded; i++)
+        (void)all_words_are(words, 0);
+    open_gate();
+    return unused;
+}
+
+/*
+ * The driver has nothing of the last context: its stream waits for what another context's stream
+ * holds back.
+ */
+static void hold_in_last(CUcontext other, CUcontext last, CUmodule module, CUdeviceptr to)
+{
+    CUevent before, after;
+    CUstream gated, stream;
+    CUfunction kernel;
+
+    MUST(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    MUST(cuEventCreate(&after, CU_EVENT_DISABLE_TIMING));
+    MUST(cuModuleGetFunction(&kernel, module, "fill"));
+    MUST(cuCtxSetCurrent(other));
+    MUST(cuStreamCreate(&gated, CU_STREAM_NON_BLOCKING));
+    MUST(cuEventCreate(&before, CU_EVENT_DISABLE_TIMING));
+    close_gate(gated);
+    MUST(cuEventRecord(before, gated));
+    MUST(cuCtxSetCurrent(last));
+    MUST(cuStreamWaitEvent(stream, before, 0));
+    fill_words(kernel, to, 7, stream);
+    MUST(cuCtxRecordEvent(last, after));
+    expect(cuEventQuery(after) == CUDA_ERROR_NOT_READY, "an event of the last context waits for its kernel");
+}
+
+static void crowd(void)
+{
+    CUcontext other = NULL, last = NULL;
+    CUdeviceptr to;
+    CUmodule module;
+    pthread_t thread;
+
+    for (int i = 0; i < 67; i++) {
+        other = last;
+        MUST(cuCtxCreate_v2(&last, 0, 0));
+        MUST(cuStreamQuery(NULL));
+        MUST(cuCtxPopCurrent_v2(&last));
+    }
+    MUST(cuCtxSetCurrent(last));
+    MUST(cuModuleLoadData(&module, read_kernels()));
+    MUST(cuMemAlloc_v2(&to, WORDS * sizeof(unsigned)));
+    MUST(cuMemsetD32_v2(to, 0, WORDS));
+    MUST(cuCtxSynchronize());
+    hold_in_last(other, last, module, to);
+    if (pthread_create(&thread, NULL, open_gate_late, NULL) != 0)
+        exit(2);
+    MUST(cuModuleUnload(module));
+    unloaded = true;
+    (void)pthread_join(thread, NULL);
+    expect(cuCtxSynchronize() == CUDA_SUCCESS, "a kernel that is held back keeps its module");
+    expect(all_words_are(to, 7), "... and runs");
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"own", own},   {"many", many},   {"left", left},       {"managed", managed},
-                 {"peer", peer}, {"reset", reset}, {"capture", capture}, {"query", query}};
+    } cases[] = {{"own", own},         {"many", many},   {"left", left},
+                 {"managed", managed}, {"peer", peer},   {"reset", reset},
+                 {"capture", capture}, {"query", query}, {"crowd", crowd}};
 
     if (argc != 3)
         return 2;
