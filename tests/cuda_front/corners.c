@@ -29,19 +29,10 @@
 #include <unistd.h>
 
 #include "cuda_abi/driver_calls.h"
+#include "cuda_must.h"
 
 static const char *kernels;
 static char text[1 << 20];
-
-static void must(CUresult code, const char *what)
-{
-    if (code == CUDA_SUCCESS)
-        return;
-    printf("%s: %d\n", what, (int)code);
-    exit(1);
-}
-
-#define MUST(call) must(call, #call)
 
 static CUdeviceptr words;
 

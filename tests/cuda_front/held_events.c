@@ -28,6 +28,7 @@
 
 #include "cuda_abi/driver_calls.h"
 #include "cuda_abi/memory_calls.h"
+#include "cuda_must.h"
 
 enum { GATES = 4, WORDS = 16, GREEN_FLAG = 1, SM_RESOURCE = 1 };
 
@@ -35,16 +36,6 @@ static unsigned *gates; /* in pinned memory */
 static CUdeviceptr words;
 static CUcontext context;
 static int n_wrong;
-
-static void must(CUresult code, const char *what)
-{
-    if (code == CUDA_SUCCESS)
-        return;
-    printf("%s: %d\n", what, (int)code);
-    exit(1);
-}
-
-#define MUST(call) must(call, #call)
 
 static void expect(bool holds, const char *what)
 {

@@ -20,6 +20,7 @@
 
 #include "cuda_abi/driver_calls.h"
 #include "cuda_abi/memory_calls.h"
+#include "cuda_must.h"
 
 enum { WORDS = 4096, BLOCK = 64 };
 
@@ -29,16 +30,6 @@ static CUcontext context;
 static CUfunction fill, wait_for;
 static CUdeviceptr words;
 static int n_wrong;
-
-static void must(CUresult code, const char *what)
-{
-    if (code == CUDA_SUCCESS)
-        return;
-    printf("%s: %d\n", what, (int)code);
-    exit(1);
-}
-
-#define MUST(call) must(call, #call)
 
 static void expect(bool holds, const char *what)
 {

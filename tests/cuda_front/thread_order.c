@@ -15,6 +15,7 @@
 
 #include "cuda_abi/driver_calls.h"
 #include "cuda_abi/memory_calls.h"
+#include "cuda_must.h"
 
 enum { ROUNDS = 2000, IN_ROUND = 8, COPIES = ROUNDS * IN_ROUND, WAITS = 1, RECORDS = 2 };
 
@@ -26,16 +27,6 @@ struct side {
     int does;
     pthread_barrier_t *barrier;
 };
-
-static void must(CUresult code, const char *what)
-{
-    if (code == CUDA_SUCCESS)
-        return;
-    printf("%s: %d\n", what, (int)code);
-    exit(1);
-}
-
-#define MUST(call) must(call, #call)
 
 /* Both threads begin a round together, and each waits for what it has done in it. */
 static void *run_side(void *argument)
