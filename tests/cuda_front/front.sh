@@ -327,7 +327,7 @@ all_corners() {
 
 # Calls that must not wait for what is held back: a program that hangs is ended.
 held_events() {
-    local name way all=(record again gone contexts wait green beside shared shared-context)
+    local name way all=(record again gone contexts wait green beside shared shared-context shared-behind)
     for name in "${all[@]}"; do
         plain timeout -s KILL 120 "$held" "$name" >"$scratch/out" 2>&1
         verdict $? "$name, plain: $(tail -n 1 "$scratch/out")"

@@ -13,15 +13,16 @@
  *     beside        another program has the engines while an event and a context wait
  *     shared        an event that another process has
  *     shared-context  the same, recorded and awaited by contexts
+ *     shared-behind   the same, behind work that another thread lets begin
  *     peer PATH, busy  the other processes
  */
-#include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <sys/mman.h> /* memfd_create */
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,6 +30,7 @@
 #include "cuda_abi/driver_calls.h"
 #include "cuda_abi/memory_calls.h"
 #include "cuda_must.h"
+#include "event_board.h"
 
 enum { GATES = 4, WORDS = 16, GREEN_FLAG = 1, SM_RESOURCE = 1 };
 
@@ -280,39 +282,6 @@ static void green(void)
 
 /* --- two processes --- */
 
-/* What the two know of each other: a file that both map. */
-struct board {
-    volatile int step; /* of the peer: what it has come to */
-    volatile int go;   /* ... what it may do */
-    volatile int pending, words_right;
-    CUipcEventHandle event, reply;
-    CUipcMemHandle memory;
-};
-
-static struct board *map_board(const char *path)
-{
-    int fd = open(path, O_RDWR | O_CLOEXEC);
-    void *at = MAP_FAILED;
-
-    if (fd >= 0 && ftruncate(fd, sizeof(struct board)) == 0)
-        at = mmap(NULL, sizeof(struct board), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (at == MAP_FAILED)
-        exit(3);
-    (void)close(fd);
-    return at;
-}
-
-static void await_step(const volatile int *step, int value)
-{
-    while (__atomic_load_n(step, __ATOMIC_ACQUIRE) < value)
-        (void)usleep(1000);
-}
-
-static void tell(volatile int *step, int value)
-{
-    __atomic_store_n(step, value, __ATOMIC_RELEASE);
-}
-
 static CUevent shared_event(CUipcEventHandle *ret_handle)
 {
     CUevent event;
@@ -397,12 +366,40 @@ static void wait_for_peer(bool whole_context, CUevent reply, CUstream stream, vo
     expect(word_at(2) == 44, "the stream goes on behind it");
 }
 
+static void *open_late(void *unused)
+{
+    MUST(cuCtxSetCurrent(context));
+    let_run();
+    open_gate(2);
+    return unused;
+}
+
+/*
+ * The record may wait for the other thread, and must not be given to the driver before that: when
+ * this returns, only gate 0 keeps the event from being complete.
+ */
+static void record_behind(CUevent event, CUstream stream)
+{
+    pthread_t thread;
+
+    close_gate(2, stream);
+    set_word(0, 21, stream); /* held back until the thread opens the gate */
+    close_gate(0, stream);
+    if (pthread_create(&thread, NULL, open_late, NULL) != 0)
+        exit(2);
+    MUST(cuEventRecord(event, stream));
+    (void)pthread_join(thread, NULL);
+    while (word_at(0) != 21)
+        ;
+}
+
 /*
  * The record goes behind a wait for this thread, and the peer sees it. Then a stream, or the
  * context, waits for an event that the peer has recorded behind a wait of its own.
  */
-static void share(bool whole_context)
+static void share(const char *what)
 {
+    bool whole_context = strcmp(what, "shared-context") == 0;
     char path[32];
     int size = snprintf(path, sizeof path, "/proc/self/fd/%d", memfd_create("board", 0));
     struct board *board = map_board(size > 0 ? path : "");
@@ -411,9 +408,13 @@ static void share(bool whole_context)
     pid_t child;
 
     MUST(cuIpcGetMemHandle(&board->memory, words));
-    set_word(0, 21, stream);
-    close_gate(0, stream);
-    MUST(whole_context ? cuCtxRecordEvent(context, event) : cuEventRecord(event, stream));
+    if (strcmp(what, "shared-behind") == 0) {
+        record_behind(event, stream);
+    } else {
+        set_word(0, 21, stream);
+        close_gate(0, stream);
+        MUST(whole_context ? cuCtxRecordEvent(context, event) : cuEventRecord(event, stream));
+    }
     expect(cuEventQuery(event) == CUDA_ERROR_NOT_READY, "a shared event waits for what is held back");
     child = start("peer", path);
     await_step(&board->step, 1);
@@ -457,24 +458,13 @@ static void beside(void)
     expect(word_at(1) == 32, "the context waited");
 }
 
-static void shared(void)
-{
-    share(false);
-}
-
-static void shared_context(void)
-{
-    share(true);
-}
-
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         void (*run)(void);
-    } all[] = {{"record", record},     {"again", again},   {"gone", gone},
-               {"contexts", contexts}, {"wait", waits},    {"green", green},
-               {"beside", beside},     {"shared", shared}, {"shared-context", shared_context}};
+    } all[] = {{"record", record}, {"again", again}, {"gone", gone},    {"contexts", contexts},
+               {"wait", waits},    {"green", green}, {"beside", beside}};
     const char *what = argc > 1 ? argv[1] : "";
 
     if (argc == 3 && strcmp(what, "peer") == 0)
@@ -482,6 +472,10 @@ int main(int argc, char **argv)
     if (strcmp(what, "busy") == 0)
         return busy();
     open_device();
+    if (strncmp(what, "shared", strlen("shared")) == 0) {
+        share(what);
+        return n_wrong != 0;
+    }
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (strcmp(what, all[i].name) == 0) {
             all[i].run();
