@@ -66,12 +66,11 @@ struct peer {
     bool joined;       /* known to the core */
     bool gone;         /* the core was told that it has gone */
     bool exact;        /* asked to be ranked by its engine time: keeps no idle leases */
-    bool reports_jobs; /* says where its jobs begin and end: by the next one, or by the plan in force */
-    bool welcomed_jobs;
-    bool realtime;    /* connected, and has deadlines or a real-time priority with Linux */
-    bool best_effort; /* in force */
-    bool foreign;     /* its name is a task that another user runs */
-    bool reserves;    /* a process that holds the task's place until a program runs it */
+    bool reports_jobs; /* says where its jobs begin and end: it was told to by the welcome or its terms */
+    bool realtime;     /* connected, and has deadlines or a real-time priority with Linux */
+    bool best_effort;  /* in force */
+    bool foreign;      /* its name is a task that another user runs */
+    bool reserves;     /* a process that holds the task's place until a program runs it */
     bool awaits_verdict;
     bool connected;   /* the end of its connection has not been seen */
     bool exited;      /* its process has ended */
@@ -131,7 +130,8 @@ struct peer {
      * job.
      */
     bool inferred;
-    bool reported; /* it has said where a job begins, inferred or not */
+    bool reported;      /* it has said where a job begins, inferred or not */
+    bool welcomed_jobs; /* its welcome had WELCOME_JOBS */
     /* Its threads on the CPUs (daemon/cpus.h). */
     bool suspended;  /* a donor that must not run (C2) */
     bool disordered; /* the host could not set its level */
