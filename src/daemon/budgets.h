@@ -21,8 +21,8 @@
  *             upload of weights, is no job of the plan
  *
  * Without tokens a budget begins where the client says that a job begins. A program with a period
- * does so if its task has a budget (PLAN_JOBS). Commands of one job may still run when the next one
- * begins: then the rest of the last budget is added to the next.
+ * does so if its task has a budget (PLAN_JOBS). Commands of one job may still run, or wait for
+ * their engine, when the next one begins: then the rest of the last budget is added to the next.
  */
 #ifndef DAEMON_BUDGETS_H
 #define DAEMON_BUDGETS_H
