@@ -12,15 +12,18 @@
  * them; at the end they are compared with a computation on the host. bNUMBER behind it: they are in
  * so many buffers, and the kernels of a job take them in turn. Without state nothing stays there.
  *
- * Waits until the file GO is there, then starts with the next full second. Prints `JOBS
- * MAX_RESPONSE_NS` at the end, and stays connected until GO is gone. SECTION_JOBS names a file for
+ * Waits until the file GO is there. The first program that sees it writes into it when all of them
+ * start: at a full second, in one to two seconds. Prints `JOBS MAX_RESPONSE_NS` at the end, and
+ * stays connected until GO is gone. SECTION_JOBS names a file for
  * the release and the end of every job, in nanoseconds.
  */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -90,6 +93,26 @@ static void run_segments(const char *segments)
     }
 }
 
+/*
+ * When all programs start. Each on its own would take another second if a full one began between
+ * their looks.
+ */
+static int64_t common_start(const char *go)
+{
+    int64_t start_at = 0;
+    int file = open(go, O_RDWR | O_CLOEXEC);
+
+    if (file < 0 || flock(file, LOCK_EX) != 0)
+        exit(2);
+    if (read(file, &start_at, sizeof start_at) != sizeof start_at) {
+        start_at = (now_of(CLOCK_MONOTONIC) / SECOND + 2) * SECOND;
+        if (write(file, &start_at, sizeof start_at) != sizeof start_at)
+            exit(2);
+    }
+    (void)close(file);
+    return start_at;
+}
+
 /* Release and end of every job, for the file that SECTION_JOBS names. */
 static void write_jobs(const int64_t *jobs, unsigned n)
 {
@@ -130,7 +153,7 @@ int main(int argc, char **argv)
     (void)fflush(stdout);
     while (access(argv[4], F_OK) != 0)
         sleep_until(now_of(CLOCK_MONOTONIC) + SECOND / 100);
-    release_at = (now_of(CLOCK_MONOTONIC) / SECOND + 2) * SECOND + strtoll(argv[3], NULL, 10) * 1000;
+    release_at = common_start(argv[4]) + strtoll(argv[3], NULL, 10) * 1000;
     for (unsigned i = 0; i < jobs; i++, release_at += period) {
         int64_t response;
 
