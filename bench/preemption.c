@@ -2,14 +2,15 @@
  * Preemption: how long an urgent kernel of 0.3 ms takes beside a hog, alone and under each profile
  * of batond, all in one run.
  *
- * usage: bench-preemption [cuda] [kernel] [copy] [throughput] [unwatched]
- *   default: kernel copy throughput
+ * usage: bench-preemption [cuda] [kernel] [copy] [throughput] [unwatched] [PERIOD]
+ *   default: kernel copy throughput 10
  *
  * cuda        the same programs in CUDA, on the CPU device and the default stream, not OpenCL
  * kernel      a hog whose kernels take about a second
  * copy        a hog that copies 64 MiB there and back without end
  * throughput  what the hogs lose alone under Baton, against plain OpenCL or CUDA
  * unwatched   without the witness (below): all jobs are quiet
+ * PERIOD      of the urgent program, in ms: each of its jobs costs the hog some time, told as well
  *
  * A hog beside an urgent program cannot have what that one occupies of the same engine. "hog kept"
  * is what the hog did while the urgent program ran, of what it does alone under Baton in the time
@@ -48,6 +49,7 @@ enum { ROUNDS = 5, MOST = 20000 };
 
 static struct stage stage;
 static char urgent_steps[32], hog_steps[32];
+static const char *urgent_period = "10"; /* ms */
 static bool watched = true;
 static double occupying_ms = INFINITY; /* what a job occupies, in the row where that is the least */
 
@@ -137,7 +139,7 @@ static void read_list(struct sample *sample, const struct stage_program *program
 static void run_urgent(struct sample *sample, const struct stage_how *how, const char *seconds)
 {
     struct stage_program program = {0};
-    const char *const options[] = {"--steps",   urgent_steps, "--period", "10",
+    const char *const options[] = {"--steps",   urgent_steps, "--period", urgent_period,
                                    "--seconds", seconds,      "--list",   NULL};
     const char *argv[MOST_WORDS];
     struct stage_cpu before = stage_cpu(), after;
@@ -244,6 +246,7 @@ struct rounds {
     struct sample alone, busy, beside;
     double rate, kept[ROUNDS]; /* of the hog: rounds a second; of its rate alone and what was left to it */
     double counted[ROUNDS];    /* the same by how long it waited */
+    double lost_us[ROUNDS];    /* how long it waited in vain per urgent job */
 };
 
 static const char BESIDE[] = "5"; /* seconds: of the urgent program beside the hog, of the hog alone */
@@ -276,18 +279,12 @@ static double kept_of(const struct stage_program *hog, double alone, double used
     return (rounds - alone * unshared) / (alone * (shared - used_ms / 1e3));
 }
 
-/* The same by its statistics. */
-static double counted_of(const struct stage_program *hog, double used_ms)
-{
-    return 1 - (stage_stat(hog, "pending_ms") - used_ms) / (strtod(BESIDE, NULL) * 1e3);
-}
-
 static void run_rounds(struct rounds *rounds, const char *kind)
 {
     memset(rounds, 0, sizeof *rounds);
     for (int i = 0; i < ROUNDS; i++) {
         struct stage_program hog = {0};
-        double alone, rate, before_ms, used_ms;
+        double alone, rate, before_ms, used_ms, lost_ms, jobs_before;
 
         run_urgent(&rounds->alone, &URGENT, "3");
         stage_spinners(true);
@@ -296,12 +293,15 @@ static void run_rounds(struct rounds *rounds, const char *kind)
         alone = hog_alone(kind);
         start_hog(&hog, &HOG, kind);
         before_ms = occupied_ms(&rounds->beside, kind);
+        jobs_before = rounds->beside.jobs;
         run_urgent(&rounds->beside, &URGENT, BESIDE);
         rate = end_hog(&hog);
         rounds->rate += rate / ROUNDS;
         used_ms = occupied_ms(&rounds->beside, kind) - before_ms;
         rounds->kept[i] = kept_of(&hog, alone, used_ms);
-        rounds->counted[i] = counted_of(&hog, used_ms);
+        lost_ms = stage_stat(&hog, "pending_ms") - used_ms;
+        rounds->counted[i] = 1 - lost_ms / (strtod(BESIDE, NULL) * 1e3);
+        rounds->lost_us[i] = 1e3 * lost_ms / (rounds->beside.jobs - jobs_before);
     }
 }
 
@@ -309,7 +309,7 @@ static void claim_kept(const char *kind, const char *by, const char *figure, dou
 {
     char claim[128];
 
-    (void)stage_quantile(kept, ROUNDS, 0.5);
+    (void)stage_quantile(kept, ROUNDS, 0.5); /* sorts them */
     (void)snprintf(claim, sizeof claim, "what the %s hog kept of what was left to it, by %s (%.3f to %.3f)",
                    kind, by, kept[0], kept[ROUNDS - 1]);
     stage_claim(claim, kept[ROUNDS / 2], true, THROUGHPUT, "");
@@ -385,7 +385,9 @@ static void bench_hog(const char *kind, const char *what)
                   quiet_pending_of(&whole));
     claim_kept(kind, "its rate", "kept", all.kept);
     claim_kept(kind, "how long it waited", "counted", all.counted);
-    printf("\n");
+    (void)stage_quantile(all.lost_us, ROUNDS, 0.5);
+    printf("  an urgent job every %s ms costs the %s hog %.0f us beyond what it occupies (%.0f to %.0f)\n\n",
+           urgent_period, kind, all.lost_us[ROUNDS / 2], all.lost_us[0], all.lost_us[ROUNDS - 1]);
 }
 
 /*
@@ -470,6 +472,9 @@ static void use_cuda(void)
 
 int main(int argc, char **argv)
 {
+    for (int i = 1; i < argc; i++)
+        if (atoi(argv[i]) > 0)
+            urgent_period = argv[i];
     watched = !said(argc, argv, "unwatched");
     stage_open(&stage, "basic");
     if (said(argc, argv, "cuda"))
