@@ -64,7 +64,11 @@ BATON_API int baton_job_begin_at(int64_t release_ns);
  */
 BATON_API int baton_job_gpu_done(void);
 
-/* The running job is complete. 0, or -errno. Ignored while no job runs. */
+/*
+ * The running job is complete. 0, or -errno. Ignored while no job runs. Under the profile `gpusync`
+ * this saves the job's state first, and the program has the rank of its next job before the call
+ * returns: whatever comes next may wait for jobs of other programs.
+ */
 BATON_API int baton_job_end(void);
 
 /* 0, or -errno (-EINVAL: ret_report->size is too small); *ret_report is written on success only. */
