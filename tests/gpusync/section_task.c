@@ -134,7 +134,7 @@ static int64_t end_job(int64_t release_at)
 {
     static int64_t before;
     struct baton_job_report report = {.size = sizeof report};
-    int64_t from = now_of(CLOCK_MONOTONIC), to, response;
+    int64_t from = now_of(CLOCK_MONOTONIC), to, ended, response;
 
     (void)baton_job_end();
     to = now_of(CLOCK_MONOTONIC);
@@ -142,9 +142,10 @@ static int64_t end_job(int64_t release_at)
         exit(4);
     response = report.response_sum - before;
     before = report.response_sum;
-    if (release_at + response < from || release_at + response > to) {
+    ended = release_at + response;
+    if (ended < from || ended > to) {
         fprintf(stderr, "a job that ended between %lld and %lld is said to have ended at %lld\n",
-                (long long)from, (long long)to, (long long)(release_at + response));
+                (long long)from, (long long)to, (long long)ended);
         exit(4);
     }
     return response;
