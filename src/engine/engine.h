@@ -46,7 +46,7 @@ struct device_engine {
     enum engine_kind kind;
     struct lease *lease; /* NULL: no session, always free */
 
-    pthread_mutex_t lock; /* guards the following; a leaf */
+    pthread_mutex_t lock; /* guards the following; before the session's lock */
     pthread_cond_t changed;
     unsigned users;
     bool held, asking;
