@@ -396,8 +396,8 @@ static bool moves_by_itself(const struct command_queue *queue)
 }
 
 /*
- * Waits until at most so many commands are unissued, as long as they move by themselves, and not
- * for long.
+ * Waits briefly until at most `most` commands are unissued. Stops early if the oldest needs more
+ * than its engine.
  */
 static void await_backlog(struct command_queue *queue, unsigned most)
 {

@@ -4,9 +4,9 @@
  * the program has named them or not. Each thread's earlier policy is remembered. It is restored
  * when the program leaves the plan, when the program ends, and when the daemon ends.
  *
- * A thread that starts later inherits the cores, but not the level (SCHED_RESET_ON_FORK, so that
- * programs that it starts are not real-time): until it is found here it runs below all ordered
- * threads and delays only its own program. pins_strangers() finds such threads.
+ * A thread that starts later inherits the cores, but not the level. SCHED_RESET_ON_FORK is set so
+ * that programs started by an ordered thread are not real-time. Until pins_strangers() finds the
+ * new thread, it runs below all ordered threads and delays only its own program.
  */
 #ifndef DAEMON_PINS_H
 #define DAEMON_PINS_H
