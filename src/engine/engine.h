@@ -1,5 +1,5 @@
 /*
- * One engine of a device as this process uses it: the hold on its lease, the commands in the
+ * One engine of a device as this process uses it. It has the hold on its lease, the commands in the
  * driver, and the commands in flight that program threads issued directly (flight.h). Its worker
  * has the queued commands (worker.h).
  *
