@@ -1,8 +1,9 @@
 /*
- * Reports where jobs begin and end. Without these calls Baton infers jobs from the OpenCL commands:
- * from the first command of an idle process to the moment when it waits for all of them. From a
- * program's first call on, only the jobs that it reports count, and the statistics begin anew. Link
- * with -lbaton. Without Baton's layer or a daemon the calls still keep the statistics.
+ * Reports where jobs begin and end. Without these calls Baton infers jobs from the OpenCL or CUDA
+ * commands. An inferred job begins with the first command of an idle process. It ends when the
+ * process has waited for all its commands. From a program's first call on, only the jobs that it
+ * reports count, and the statistics begin anew. Link with -lbaton. Without Baton's layer or a
+ * daemon the calls still keep the statistics.
  *
  * Several tasks in one process: baton/task.h.
  *
@@ -59,15 +60,15 @@ BATON_API int baton_job_begin_at(int64_t release_ns);
 
 /*
  * The running job has waited for its last GPU command and continues without a GPU. Under the
- * profile `gpusync` its token goes to the next job now instead of at the end. A plan's bounds
- * assume this call for jobs that end with CPU work. 0, or -errno. Ignored while no job runs.
+ * profile `gpusync` its token goes to the next job now, not only at the end of this job. A plan's
+ * bounds assume this call for jobs that end with CPU work. 0, or -errno. Ignored while no job runs.
  */
 BATON_API int baton_job_gpu_done(void);
 
 /*
  * The running job is complete. 0, or -errno. Ignored while no job runs. Under the profile `gpusync`
- * this saves the job's state first, and the program has the rank of its next job before the call
- * returns: whatever comes next may wait for jobs of other programs.
+ * the call first saves the job's state. When it returns, the program already has the rank of its
+ * next job. So the code after the call may wait for jobs of other programs.
  */
 BATON_API int baton_job_end(void);
 

@@ -1,7 +1,7 @@
 /*
  * Several tasks in one process. baton_job_begin() and baton_job_end() concern the process as a
- * whole, which is what the daemon schedules. A process that does the work of several tasks
- * (composed ROS 2 nodes, a server with one thread per camera) opens a handle for each, with its own
+ * whole, which is what the daemon schedules. A process may do the work of several tasks: composed
+ * ROS 2 nodes, a server with one thread per camera. It opens a handle for each task, with its own
  * period, deadline and statistics. The handles share the process's priority, leases and plan. A
  * task that needs a priority of its own needs a process of its own.
  *

@@ -15,8 +15,8 @@ enum { DEMANGLE_SIZE = 192 }; /* room for a readable name; longer ones are short
 /*
  * The short form, for people: `ns::scale<float, 4>`, without parameters and return type. Template
  * arguments that cannot be read, that do not fit or that were cut off with the end of the name
- * become `<...>`. A name that is not mangled, whose scopes cannot be read, or for which there is no
- * memory is copied as it is; the first size - 1 bytes of it, if it is longer. size > 0.
+ * become `<...>`. A name is copied as it is if it is not mangled, if its scopes cannot be read, or
+ * if there is no memory. A longer name is cut to its first size - 1 bytes. size > 0.
  */
 void demangle_kernel(const char *name, char *ret_text, size_t size);
 

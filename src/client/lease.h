@@ -197,8 +197,7 @@ int lease_group_wait(const struct lease_group *group, baton_nsec until_at);
 
 /*
  * For the time in which the program computes while the driver works. on_yield is called on the
- * session's thread when a client begins to wait, or at once if one already waits. Disarm before
- * another thread touches the hold.
+ * session's thread as soon as a client waits. Disarm before another thread touches the hold.
  */
 void lease_arm_reaper(struct lease *lease, bool armed);
 

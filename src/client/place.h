@@ -31,9 +31,9 @@ struct place_request {
 
 /*
  * candidates: one lease per GPU, all of this session, at most 32. *ret_chosen: bit i is
- * candidates[i], as many as requested. 0, or PLACE_PASSED: then the choice is home (else the first
- * candidate) and those after it. -EINVAL: no or too many candidates. A session has one placement at
- * a time: a new choice ends the previous one. One thread at a time.
+ * candidates[i], as many as requested. 0, or PLACE_PASSED. After PLACE_PASSED the choice is home
+ * (else the first candidate) and those after it. -EINVAL: no or too many candidates. A session has
+ * one placement at a time: a new choice ends the previous one. One thread at a time.
  */
 int place_choose(struct session *session, struct lease *const candidates[], size_t n,
                  const struct place_request *request, uint32_t *ret_chosen);

@@ -98,9 +98,10 @@ struct session_listener {
 
 /*
  * Connects and starts the thread. settings and listener are copied; listener may be NULL. Waits for
- * the welcome of a daemon that listens, at most about 2 s: on a busy machine it may take long, and
- * passing through meanwhile would collide with other clients. Returns at once without a daemon: 0
- * (passing through), or -ECONNREFUSED if settings->require_daemon. -ENOMEM, -EAGAIN (no thread).
+ * the welcome of a daemon that listens, at most about 2 s. On a busy machine the welcome may take
+ * long. If commands passed through meanwhile, they would collide with those of other clients.
+ * Returns at once without a daemon: 0 (passing through), or -ECONNREFUSED if
+ * settings->require_daemon. -ENOMEM, -EAGAIN (no thread).
  */
 int session_open(const struct settings *settings, const struct session_listener *listener,
                  struct session **ret_session);
@@ -127,7 +128,7 @@ static inline bool session_online(const struct session *session)
  * Replaces the name by the one that the device was first given in this process. device: a CUDA
  * ordinal, or the handle of an OpenCL root device. A front and a batch both name devices by calls
  * of the driver, any of which may fail once. If one device had two names, a batch would hold the
- * bus of one name, and its own commands would wait for the bus of the other. session: NULL is
+ * bus of one name. Its own commands would then wait for the bus of the other. session: NULL is
  * allowed.
  */
 void session_name_device(struct session *session, uintptr_t device, char name[DEVICE_NAME_SIZE]);

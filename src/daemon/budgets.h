@@ -6,7 +6,7 @@
  * budget: a wait for a core, a message, the host's work between two pieces. The daemon reads the
  * page at each release of an engine and at the instants that the core names, and tells the core.
  * Under tokens the core charges holds, because the analysis of GPUSync bounds how long an engine is
- * held: a hold that lasts too long must end the claims, whatever the driver did in it. The engine
+ * held. A hold that lasts too long must end the claims, whatever the driver did in it. The engine
  * time of a client that does not count is the time of its holds, too.
  *
  * The core says when a job has used more (SCHED_OVERRUN). Then no bound of the plan is claimed

@@ -13,10 +13,10 @@
  * If the host cannot move a program, or a cluster has more programs than levels, `disordered` is
  * set and no bound is claimed.
  *
- * A thread has its own policy until batond orders it for the first time: with the first order of
- * its program, with a change of the program's level, or with a look for new threads. Until then it
- * runs below all ordered threads and may delay its job. So whichever way finds the thread, the
- * claims are lost until an idle instant (daemon/regain.h).
+ * A thread has its own policy until batond orders it for the first time. That happens with the
+ * first order of its program, with a change of the program's level, or with a look for new threads.
+ * Until then it runs below all ordered threads and may delay its job. So whichever way finds the
+ * thread, the claims are lost until an idle instant (daemon/regain.h).
  */
 #ifndef DAEMON_CPUS_H
 #define DAEMON_CPUS_H

@@ -14,12 +14,14 @@
  * GPU's engines. Some clients ask for an engine of another GPU: a kernel may run only where the
  * program opened it, or a program may have queues on several GPUs. Such a client exchanges the
  * token for one of that GPU while it holds no engine. So every GPU that a program uses is under a
- * token. No analysis counts the exchange: the client has strayed, and no bound is claimed. A
- * program that does not ask which GPU (CUDA programs stay on the device that they open) gets a
- * token of its device; in a cluster of several GPUs that choice is the lock's in the analysis, so
- * the client has strayed as well. A copy that moves a job's state from a GPU of the same cluster
- * needs no exchange. It holds that GPU's copy engine and the job's own, as a peer copy does (E3,
- * M4).
+ * token. No analysis counts the exchange: the client has strayed, and no bound is claimed.
+ *
+ * Some programs do not ask which GPU, for example a CUDA program that stays on the device it
+ * opened. Such a program gets a token of its device. In a cluster of several GPUs the analysis
+ * assumes that the lock chooses the GPU, so this client has strayed as well.
+ *
+ * A copy that moves a job's state from a GPU of the same cluster needs no exchange. It holds that
+ * GPU's copy engine and the job's own, as a peer copy does (E3, M4).
  *
  * Budgets: daemon/budgets.h. A throttled job gives the token back at its next border, and goes on
  * with a new budget one period after its release.
@@ -59,10 +61,10 @@ void lanes_token_granted(struct server *server, struct peer *peer, unsigned gpu)
 void lanes_pump(struct server *server, struct peer *peer);
 
 /*
- * What the holder of the client's engine must be told, at its grant or later: until the engine is
- * free there waits another request of the client, the end of its job, of its GPU work or of its
- * turn with the token, or its next budget. The core does not know of these waits, so no decision
- * of the core tells the holder.
+ * The flags that the holder of the client's engine must get, at its grant or later. One of these
+ * may be waiting until the engine is free: another request of the client, the end of its job, of
+ * its GPU work or of its turn with the token, or its next budget. The core does not know of these
+ * waits, so no decision of the core tells the holder.
  */
 uint64_t lanes_flags(const struct server *server, const struct peer *peer);
 

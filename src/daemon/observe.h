@@ -29,7 +29,8 @@ enum model_rule observe_rule(const struct server *server, const struct task_entr
 
 /*
  * A client reports a late job, with the job's instants from its own statistics. 0, or SERVER_DROP
- * for an impossible report: a job that ends before its release, or that was within the limit.
+ * for an impossible report. That is a job that ends before its release, or one that was within the
+ * limit.
  */
 int observe_late(struct server *server, struct peer *peer, const struct frame_late *frame);
 

@@ -1,6 +1,6 @@
 /*
- * Which GPU a job gets. The client says where its data is and how much of it would have to move;
- * the core chooses, among the GPUs of the plan if the plan assigns some. Under tokens the job's
+ * Which GPU a job gets. The client says where its data is and how much of it would have to move.
+ * The core chooses, among the GPUs of the plan if the plan assigns some. Under tokens the job's
  * token decides the GPU, so the answer comes with the grant of the token (lanes.h).
  */
 #include "daemon/holds.h"

@@ -10,14 +10,14 @@
  * task are at least a period apart.
  *
  * Claim: after an instant at which all rules hold and that is idle for all tasks, the bounds hold.
- * From t on, the system is one that starts at t: no work, engines and tokens free, budgets whole,
- * every release at or after t, and releases of a task a period apart. Both analyses bound every job
- * of such a system. []
+ * From t on, the system is one that starts at t. There is no work, engines and tokens are free, and
+ * budgets are whole. Every release is at or after t, and releases of a task are a period apart.
+ * Both analyses bound every job of such a system. []
  *
  * Under fixed priorities without tokens (`holistic`), t need only be idle for the task and those
  * above it. The bounds of these tasks depend on a less urgent task only through the longest piece
- * that it may have started, however many of its jobs are pending and however late they are. So a
- * task without a deadline, which is below all others, need never be idle there.
+ * that it may have started. How many of its jobs are pending, and how late they are, does not
+ * matter. So a task without a deadline, which is below all others, need never be idle there.
  *
  * A system that is never idle never regains its claims: rule `idle`.
  */

@@ -7,8 +7,9 @@
  * kept idle: every command asks, and is seen.
  *
  * Why the k-th longest is compared. A blocking term takes the longest requests of another task, at
- * most so many of a job and so many in all. If the k-th longest request of each job is no longer
- * than the k-th longest that was counted, for each k, every such choice is at most the counted one.
+ * most so many of a job and so many in all. Let the k-th longest request of each job be no longer
+ * than the k-th longest that was counted, for each k. Then every such choice is at most the counted
+ * one.
  */
 #ifndef DAEMON_REQUESTS_H
 #define DAEMON_REQUESTS_H

@@ -14,8 +14,8 @@
 
 #define DRAIN_POLL (2 * NSEC_PER_MS) /* how often the lease words of a lost client are read */
 /*
- * A process that cannot be watched counts as ended after this time. So does a session whose thread
- * has ended: by then the end of its process would have been reported, if it had ended.
+ * A process that cannot be watched counts as ended after this time. The same holds for a process
+ * whose session thread has ended: its end would have been reported within this time.
  */
 #define DRAIN_UNWATCHED NSEC_PER_SEC
 
@@ -290,16 +290,16 @@ static void depart(struct server *server, struct peer *peer)
 }
 
 /*
- * The session has ended in a process that has not: either the process is about to end, which is
- * reported, or it has become another program, which is not. What the former program had on the GPU
- * went with it.
+ * The session has ended but its process lives. Either the process is about to end, which is
+ * reported, or it has executed another program, which is not. Then the former program's GPU work is
+ * gone.
  */
 static bool may_be_another(const struct peer *peer)
 {
     return !peer->connected && !peer->exited && peer->page && page_orphaned(peer->page);
 }
 
-/* Takes back what it can; frees the peer once nothing is left. True: the peer stays. */
+/* Ends every hold that can end now; frees the peer once none is left. True: the peer stays. */
 static bool try_to_end(struct server *server, struct peer *peer)
 {
     if (!arbiter_leave(server, peer)) {

@@ -1,8 +1,8 @@
 /*
  * The terms of a client: its place in the plan, or else its priority under the user's ceiling. A
- * change is sent with a number and comes into force when the client takes it, between two jobs
- * (R10: no bound covers a request whose priority changes while it waits). A lower ceiling comes
- * into force at once.
+ * change is sent with a number and comes into force when the client takes it, between two jobs.
+ * R10: no bound covers a request whose priority changes while it waits. A lower ceiling comes into
+ * force at once.
  */
 #include <errno.h>
 #include <stdio.h>

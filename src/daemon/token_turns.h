@@ -1,9 +1,10 @@
 /*
- * Turns of tokens. A job that its client infers ends when the program waits for its commands. A
- * program that learns of their end in another way, by a callback or a word in memory, never waits,
- * so its first job and the token would last as long as the program. Therefore a token that a job
- * has without a reported begin goes back after a turn if another job waits for it: as soon as the
- * job holds no engine. The job asks for a token again with its next request.
+ * Turns of tokens. An inferred job ends when the program waits for its commands. Some programs
+ * never wait: they learn of the end by a callback or by a word in memory. The first job of such a
+ * program, and its token, would last as long as the program.
+ *
+ * So an inferred job gives its token back after a turn if another job waits for that token. It does
+ * so as soon as it holds no engine. It asks for a token again with its next request.
  *
  * A job that the program reports (baton_job_begin()) keeps its token until the program says that
  * the job, or its GPU work, is over: the analysis counts one critical section.

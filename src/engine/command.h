@@ -1,8 +1,8 @@
 /*
  * One command of a program, whatever the API: a node of the graph (graph.h) that occupies an engine
- * (engine.h) once it runs. A front embeds struct command as the first member of its own command and
- * reaches its own part by a cast; the functions of its driver table (driver_ops.h) get the embedded
- * part back.
+ * (engine.h) once it runs. A front embeds struct command as the first member of its own command.
+ * The functions of its driver table (driver_ops.h) get the embedded part and reach the front's part
+ * by a cast.
  *
  * Life. The front fills in the fields of the first part. A draft on the stack goes to the driver at
  * once (direct.h). A heap object becomes a node with one reference by command_init().

@@ -6,7 +6,8 @@
  *
  * Threads: any, at any time. Locks: no lock of the engine is held during a call, unless the entry
  * says otherwise. A front may take its own locks inside. It must not hold them while it calls
- * blocking functions of graph.h, worker.h or engine.h.
+ * blocking functions of graph.h, worker.h or engine.h. The one exception is the lock of OpenCL's
+ * spread/, which is taken before any engine and held while a thread enters one.
  */
 #ifndef ENGINE_DRIVER_OPS_H
 #define ENGINE_DRIVER_OPS_H
@@ -28,7 +29,7 @@ struct driver_ops {
 
     /*
      * The mark's status: COMMAND_COMPLETE, a positive status, or a negative code. May be called
-     * under an engine's lock.
+     * under an engine's lock or the recorder's.
      */
     int (*mark_status)(struct mark *mark);
     /* Waits for its end; COMMAND_COMPLETE or a negative code. */
@@ -44,11 +45,11 @@ struct driver_ops {
     /*
      * The times of a complete mark, in the driver's clock; 0: unknown. mark_times fills in started
      * and ended, mark_queued the other two. If a driver does not know those two, mark_queued fills
-     * in the start. May be called under the recorder's lock.
+     * in the start. Both may be called under the recorder's lock.
      */
     void (*mark_times)(struct mark *mark, struct mark_times *ret_times);
     void (*mark_queued)(struct mark *mark, struct mark_times *ret_times);
-    /* References. mark_keep may be called under an engine's lock. */
+    /* References. mark_keep may be called under an engine's lock, both under the recorder's. */
     void (*mark_keep)(struct mark *mark);
     void (*mark_drop)(struct mark *mark);
     /*
@@ -131,7 +132,10 @@ struct driver_ops {
     void (*describe)(const struct command *command, struct job_record_command *ret_record);
     /* (optional) Items of that meter ran alone on their device for this time. */
     void (*ran_alone)(struct meter *meter, size_t items, int64_t ns);
-    /* References to a meter's owner, for commands in flight that no heap command keeps. */
+    /*
+     * References to a meter's owner, for commands in flight that no heap command keeps. meter_keep
+     * is called under an engine's lock.
+     */
     void (*meter_keep)(struct meter *meter);
     void (*meter_drop)(struct meter *meter);
     /*

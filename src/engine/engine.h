@@ -1,5 +1,5 @@
 /*
- * One engine of a device as this process uses it: the hold on its lease, the commands in the
+ * One engine of a device as this process uses it. It has the hold on its lease, the commands in the
  * driver, and the commands in flight that program threads issued directly (flight.h). Its worker
  * has the queued commands (worker.h).
  *
@@ -46,7 +46,7 @@ struct device_engine {
     enum engine_kind kind;
     struct lease *lease; /* NULL: no session, always free */
 
-    pthread_mutex_t lock; /* guards the following; a leaf */
+    pthread_mutex_t lock; /* guards the following; before the session's lock */
     pthread_cond_t changed;
     unsigned users;
     bool held, asking;

@@ -376,7 +376,7 @@ bool flight_room(struct device_engine *engine, int64_t predicted)
     if (!room) { /* querying marks costs more than keeping them: only when room is needed */
         flight_reap_locked(engine, false);
         /*
-         * That many commands must be tiny: waiting for some is faster than sending the next one
+         * So many commands in a full ring must be tiny. Waiting for some is faster than a hop
          * through the worker.
          */
         room = has_room(&engine->flight, predicted);

@@ -315,8 +315,9 @@ void graph_end_alone(struct command *command, int status)
 }
 
 /*
- * Under the lock: waits until the queue's commands are over, up to the last one (NULL: all), or the
- * process ends: an exit handler of the program may join the waiting thread.
+ * Under the lock: waits until the queue's commands are over, up to the last one (NULL: all). The
+ * wait also ends when the process ends, because an exit handler of the program may join the waiting
+ * thread.
  */
 static void await(struct command_queue *queue, const struct command *last)
 {
@@ -396,8 +397,8 @@ static bool moves_by_itself(const struct command_queue *queue)
 }
 
 /*
- * Waits until at most so many commands are unissued, as long as they move by themselves, and not
- * for long.
+ * Waits briefly until at most `most` commands are unissued. Stops early if the oldest needs more
+ * than its engine.
  */
 static void await_backlog(struct command_queue *queue, unsigned most)
 {

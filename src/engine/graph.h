@@ -79,7 +79,7 @@ void graph_wake_locked(void);
 int graph_wait(struct command *command);
 /* Waits until the driver has every command of the queue (and they are complete, if `complete`). */
 void graph_wait_queue(struct command_queue *queue, bool complete);
-/* Is there nothing that graph_wait_queue would wait for? */
+/* Would graph_wait_queue() return at once? */
 bool graph_queue_over(struct command_queue *queue, bool complete);
 /*
  * Waits until every barrier of the queue is over: a direct call on an out-of-order queue must not

@@ -6,8 +6,8 @@
  * commands in flight, or RECORDER_FILE_LIMIT bytes of log, records are dropped, and the reader sees
  * that they are missing.
  *
- * Any thread may call. The recorder's lock is a leaf, except that the driver is asked about
- * complete marks under it.
+ * Any thread may call. Under the recorder's lock the driver is asked about marks (mark_status,
+ * mark_times, mark_queued, mark_keep, mark_drop), and no lock of the engine is taken.
  */
 #ifndef ENGINE_RECORDER_H
 #define ENGINE_RECORDER_H

@@ -11,9 +11,10 @@
  *     forked child:           runtime_off() is true, and every entry point calls the driver only;
  *                             if no front had begun, the child begins as any program
  *
- * Locks, in the order in which they may be nested: the front's records -> graph.lock -> engine
- * locks (leaves). The session's lock may be taken under graph.lock. The recorder's lock and device
- * clocks' are leaves.
+ * Locks, in the order in which they may be nested: the front's records -> graph.lock -> an engine's
+ * lock -> the session's lock. devices_lock and plan.lock come before the session's lock too. Under
+ * an engine's lock and the recorder's lock the engine asks the driver about marks (driver_ops.h).
+ * The locks of device clocks are leaves.
  */
 #ifndef ENGINE_RUNTIME_H
 #define ENGINE_RUNTIME_H

@@ -90,8 +90,8 @@ static inline void take_counted(uint64_t part[], uint64_t bit, uint8_t *taken, u
 
 /*
  * One step of Fig. 4: takes the first cycle from ready[warp] on with room on the unit, and under
- * the cap if there is one; bound_cheap() says that there is one below the horizon. words and
- * is_capped are constants where this is called, so that each case gets code of its own.
+ * the cap if there is one. By bound_cheap() there is such a cycle below the horizon. `words` and
+ * `is_capped` are constants where this is called, so that each case gets code of its own.
  */
 static inline __attribute__((always_inline)) size_t insert_one(const struct slots_layout *layout, void *block,
                                                                uint16_t entry, size_t words, bool is_capped)

@@ -8,7 +8,7 @@ int overheads_read(const struct document *document, const struct node *mapping, 
                    struct overheads *ret_overheads, struct input_error *ret_error);
 
 /*
- * Reads a whole document: one set, or the list `sets:` that `baton measure` writes, from which it
+ * Reads a whole document: one set, or the list `sets:` that `baton measure` writes. From a list it
  * takes the set named `set`. set NULL: the only set, else the one with worst_case and loaded,
  * because a bound needs that one.
  */

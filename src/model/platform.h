@@ -1,5 +1,5 @@
 /*
- * The machine as every analysis, the planner, the simulator and the run time see it: CPUs in
+ * The machine as every analysis, the planner, the simulator and the run time see it. It has CPUs in
  * clusters, GPUs in clusters with their engines and tokens, buses, and the overhead set. It is the
  * `platform:` part of a task-set file.
  */

@@ -8,8 +8,7 @@
  * engine (src/engine/). The engine calls opencl_driver.c back to issue it, whole or in pieces
  * (graph/opencl_issue.h, graph/kernel_launch.h).
  *
- * Locks, in the order in which they may be nested: kernel / program records -> the engine's
- * (engine/runtime.h) -> handle-table shards. The driver is never called with the graph's lock held.
+ * Locks: ARCHITECTURE.md has their order. The driver is never called with the graph's lock held.
  */
 #ifndef OPENCL_LAYER_H
 #define OPENCL_LAYER_H

@@ -5,8 +5,8 @@
  * One reader has two depths. ptx_module_read() accepts only what the table knows in full and checks
  * every operand: for executing a module. ptx_module_outline() accepts any module whose structure
  * can be seen: for analysing and rewriting. There a statement that the table does not know, or
- * whose operands do not agree with it, is *flat*: its operands are the names in its text, in order,
- * and which of them it writes is not known.
+ * whose operands do not agree with it, is *flat*. Its operands are the names in its text, in order.
+ * Which of them it writes is not known.
  */
 #ifndef PTX_PTX_MODULE_H
 #define PTX_PTX_MODULE_H

@@ -1,7 +1,7 @@
 /*
- * What one job of a task does, step by step, under a profile: its segments in the mode assigned to
- * it, cut into pieces, with the token steps and state copies of `gpusync` around its critical
- * section.
+ * What one job of a task does, step by step, under a profile. The steps are its segments in the
+ * mode assigned to it, cut into pieces. Under `gpusync` token steps and state copies are around its
+ * critical section.
  */
 #ifndef SIM_PROGRAM_H
 #define SIM_PROGRAM_H

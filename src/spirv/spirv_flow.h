@@ -33,8 +33,8 @@ int spirv_flow_build(struct arena *arena, const struct spirv_module *module,
 uint32_t spirv_flow_block_at(const struct spirv_flow *flow, size_t instruction);
 
 /*
- * The loops of a region: its strongly connected sets of blocks. loop[i] becomes the number of block
- * i's loop, or SPIRV_NO_BLOCK if it is in no loop or not in the region. -ENOMEM, or the number of
+ * The loops of a region: its strongly connected sets of blocks. Writes the number of block i's loop
+ * to loop[i], or SPIRV_NO_BLOCK if it is in no loop or not in the region. -ENOMEM, or the number of
  * loops.
  */
 int64_t spirv_flow_loops(struct arena *arena, const struct spirv_flow *flow, const bool *in_region,

@@ -16,8 +16,9 @@ uint32_t shares_grain(uint32_t n_groups, unsigned n, uint32_t wanted);
 
 /*
  * Device i gets groups [ret_ends[i - 1], ret_ends[i]), with ret_ends[-1] = 0 and ret_ends[n - 1] =
- * n_groups: every group exactly once. rates: work-groups per unit of time. 0: never measured, which
- * counts as the average of the others. Borders are multiples of `grain`; a share may be empty.
+ * n_groups. So every group is given exactly once. rates: work-groups per unit of time. 0: never
+ * measured, which counts as the average of the others. Borders are multiples of `grain`; a share
+ * may be empty.
  */
 void shares_divide(uint32_t n_groups, const double rates[], unsigned n, uint32_t grain, uint32_t ret_ends[]);
 

@@ -1,7 +1,7 @@
 /*
- * Batch operations over a shared interconnect (Batch, sec. 3): when each stream's copy and kernel
- * begin and end under a method of sharing, and the earliest end that any method allows. Pure: it
- * reads no clock and allocates only inside the linear program.
+ * Batch operations over a shared interconnect (Batch, sec. 3). Answers when each stream's copy and
+ * kernel begin and end under a method of sharing, and the earliest end that any method allows.
+ * Pure: it reads no clock and allocates only inside the linear program.
  */
 #ifndef TRANSFER_BATCH_H
 #define TRANSFER_BATCH_H

@@ -31,8 +31,8 @@ struct ask_program {
 typedef int (*ask_decode)(void *context, const uint8_t *bytes, size_t n, bool from_cache);
 
 /*
- * Asks the question, a finished message, and passes the answer to decode(): first the cache entry,
- * then the program's answer, which is kept if it was accepted. 0, ASK_FAILED or -ENOMEM.
+ * Asks the question, a finished message, and passes the answer to decode(). The cache entry comes
+ * first, then the program's answer, which is kept if decode() accepts it. 0, ASK_FAILED or -ENOMEM.
  */
 int ask_question(const struct ask_program *program, const struct record_writer *question, ask_decode decode,
                  void *context, const char **ret_failure);

@@ -10,7 +10,7 @@
 /*
  * Connects to the first candidate where a trusted daemon listens. A socket that the caller named
  * (given) is trusted. A socket that was only found is trusted if its listener runs as root or as
- * this user: in a folder that all may write to, any user can put a socket at this user's path.
+ * this user. In a folder that all may write to, any user can put a socket at this user's path.
  *
  * given: a socket's path, or NULL or "" for the user's own, then the system's. flags: SOCK_NONBLOCK
  * or 0; the descriptor is always close-on-exec. Returns the descriptor, owned by the caller, and

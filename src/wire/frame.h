@@ -100,7 +100,7 @@ enum verdict {
 enum reason {
     REASON_NONE,
     REASON_DEADLINE,    /* cause: the task that would miss its deadline; its response and limit */
-    REASON_RUNNING = 3, /* runs already; the numbers are those of FRAME_VERSION 3, which has no 2 */
+    REASON_RUNNING = 3, /* runs already; 2 is not used */
     REASON_PLANNER,     /* the planner failed */
     REASON_TIME,        /* the planner was too slow */
     REASON_USER,        /* it belongs to another user */

@@ -50,8 +50,8 @@ struct page_run {
 };
 
 /*
- * Upper limits, in nanoseconds, of the classes in which response and pending times are counted; the
- * last class has none. 1, 2, 5 per decade, from 100 us to 10 s.
+ * Upper limits, in nanoseconds, of the classes in which response and pending times are counted.
+ * They are 1, 2, 5 per decade, from 100 us to 10 s. The last class has none.
  */
 #define PAGE_CLASSES 17
 extern const int64_t page_class_limits[PAGE_CLASSES - 1];

@@ -71,8 +71,8 @@ static baton_nsec demand_in(const struct np_edf_task tasks[], const size_t order
 
 /*
  * Condition 2 for one task, from the largest window down. The demand never decreases with L, so
- * demand(L) <= L decides all of [demand(L), L] at once, and the search continues below (as in Zhang
- * and Burns' QPA for preemptive EDF). Each iteration passes at least one step of the demand.
+ * demand(L) <= L decides all of [demand(L), L] at once. The search continues below, as in Zhang and
+ * Burns' QPA for preemptive EDF. Each iteration passes at least one step of the demand.
  */
 static bool blocking_holds_for(const struct np_edf_task tasks[], const size_t order[], size_t position,
                                baton_nsec *ret_window, baton_nsec *ret_demand)

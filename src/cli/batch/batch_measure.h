@@ -29,8 +29,8 @@ void measured_route_done(struct measured_route *route, const struct batch_machin
  * Copies over all n routes at once, repeatedly, for about window nanoseconds. Answers each route's
  * throughput in GB/s while all of them copy. Every thread copies as a worker of a batch does, on a
  * core of its own if there are enough. *ret_disturbed: another program took a core from a thread
- * that shares it with no other thread. CL_SUCCESS, or an OpenCL error; CL_OUT_OF_HOST_MEMORY also
- * if no thread can be started.
+ * that has this core alone. CL_SUCCESS, or an OpenCL error; CL_OUT_OF_HOST_MEMORY also if no thread
+ * can be started.
  */
 cl_int measure_together(const struct batch_machine *machine, struct measured_route *const routes[], size_t n,
                         baton_nsec window, double ret_gbps[], bool *ret_disturbed);

@@ -99,9 +99,9 @@ static inline uint64_t loop_tag(enum loop_source source, unsigned slot)
 }
 
 /*
- * Ends the watch and closes the descriptor. close() alone does not end the watch while a child that
- * was just forked still has the descriptor: until it calls exec(), epoll would report events of a
- * process that has left, for a slot that another client may have by then.
+ * Ends the watch and closes the descriptor. close() alone does not end the watch if a forked child
+ * has not called exec() yet, because that child still has the descriptor. Then epoll would report
+ * events of a client that has left, for a slot that another client may have by then.
  */
 static inline void loop_close(const struct loop *loop, int fd)
 {

@@ -1,12 +1,12 @@
 /*
- * Threads of programs that batond orders on the CPUs (daemon/cpus.h). They are pinned to the cores
- * of their cluster, under SCHED_FIFO at a level of the band: all threads of the process, whether
- * the program has named them or not. Each thread's earlier policy is remembered. It is restored
- * when the program leaves the plan, when the program ends, and when the daemon ends.
+ * Threads of programs that batond orders on the CPUs (daemon/cpus.h). All threads of a process are
+ * pinned to the cores of its cluster, under SCHED_FIFO at a level of the band, whether the program
+ * has named them or not. Each thread's earlier policy is remembered. It is restored when the
+ * program leaves the plan, when the program ends, and when the daemon ends.
  *
- * A thread that starts later inherits the cores, but not the level (SCHED_RESET_ON_FORK, so that
- * programs that it starts are not real-time): until it is found here it runs below all ordered
- * threads and delays only its own program. pins_strangers() finds such threads.
+ * A thread that starts later inherits the cores, but not the level. SCHED_RESET_ON_FORK is set so
+ * that programs started by an ordered thread are not real-time. Until pins_strangers() finds the
+ * new thread, it runs below all ordered threads and delays only its own program.
  */
 #ifndef DAEMON_PINS_H
 #define DAEMON_PINS_H
@@ -32,9 +32,9 @@ struct pins {
 void pins_init(struct pins *pins, unsigned low);
 
 /*
- * Moves every thread of the process. Level 0: restores them; cores are not read. 0; > 0: so many
- * threads were not ordered before; -errno of the first thread that could not be moved; -ENOSPC: too
- * many threads.
+ * Moves every thread of the process. Level 0: restores them; cores are not read. Answers 0, or > 0:
+ * so many threads were not ordered before. -errno of the first thread that could not be moved;
+ * -ENOSPC: too many threads.
  */
 int pins_order(struct pins *pins, pid_t pid, const struct core_set *cores, unsigned level);
 

@@ -285,7 +285,7 @@ static uint64_t row_begin(const struct relax *relax, const unsigned k[], const u
 }
 
 /*
- * Every way to omit one instruction but that within the last segment, which stays in the row: a
+ * Every way to omit one instruction but that within the last segment, which stays in the row. A
  * warp of segment s has one instruction less there, or omits its last one and enters the next
  * segment. In the last segment w is that of the row's states, whichever it is.
  */

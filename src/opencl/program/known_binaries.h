@@ -2,8 +2,8 @@
  * Programs that keep compiled kernels. A kernel can be cut only if its source is known, and a
  * binary has none.
  *
- * Binaries that a program got under Baton are known by their hash, in this process and later ones:
- * the text and options that they were made from are kept in the translator's cache folder. Unknown
+ * Binaries that a program got under Baton are known by their hash, in this process and later ones.
+ * The text and options that they were made from are kept in the translator's cache folder. Unknown
  * are binaries of caches that were filled without Baton, or whose origin was lost with the folder.
  *
  * Frameworks name their cache entries after the driver's version, because a binary does not outlive

@@ -14,7 +14,8 @@
  *
  * A piece that waits in quirks_launch_begin() waits for pieces that the driver already has, never
  * for a lease. It holds its engine meanwhile, which no analysis counts: batond claims no bound
- * while a task computes on two such devices (daemon/claims.h). The lock is a leaf.
+ * while a task computes on two such devices (daemon/claims.h). Under the
+ * lock the driver is asked about events, and no other lock is taken.
  */
 #ifndef OPENCL_QUIRKS_WIDENING_H
 #define OPENCL_QUIRKS_WIDENING_H

@@ -8,8 +8,8 @@
 
 struct spread_state {
     /*
-     * guards the following unless a comment says otherwise; taken before all other locks, with no
-     * engine entered
+     * guards the following unless a comment says otherwise. Taken with no engine entered, before
+     * all locks but a command buffer's. Engines are entered under it
      */
     pthread_mutex_t lock;
     pthread_cond_t changed; /* a split stopped running */

@@ -28,7 +28,7 @@ void upload_to_chosen(struct opencl_command *command, bool *ret_done);
 void upload_to_home(const struct opencl_command *command);
 
 /*
- * Reads of a program whose jobs are placed: the GPU that has the bytes serves them, not home.
+ * Reads of a program whose jobs are placed. The GPU that has the bytes serves them, not home.
  * download_concerns() needs no lock. *ret_done: the bytes are there, with the command's times.
  * Otherwise home is made valid and read.
  */

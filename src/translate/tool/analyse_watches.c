@@ -1,6 +1,6 @@
 /*
  * Loops over plain shared memory. A loop that waits for another group's store has rounds in which
- * nothing changes: it reads the same places again, and the values that decide its end stay the
+ * nothing changes. It reads the same places again, and the values that decide its end stay the
  * same. A loop that walks (over rows, lists, trees, in bisections) changes such a variable by
  * itself, on every path through a round. So a loop whose end depends on shared memory counts as
  * watching unless that can be shown.
