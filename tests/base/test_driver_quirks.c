@@ -18,6 +18,7 @@ static const struct {
     /* The release notes of PoCL 1.4 are the first with code by width. */
     [QUIRK_WIDER_ALONE] = {"1.3", "1.4"},
     [QUIRK_WIDE_GRIDS] = {"1.3", "1.4"},
+    [QUIRK_ON_CORES] = {NULL, "0.6"},
 };
 
 START_TEST(a_quirk_begins_with_the_first_version_known_to_have_it)
