@@ -19,6 +19,7 @@ static const struct {
     [QUIRK_WIDER_ALONE] = {"1.3", "1.4"},
     [QUIRK_WIDE_GRIDS] = {"1.3", "1.4"},
     [QUIRK_ON_CORES] = {NULL, "0.6"},
+    [QUIRK_STANDARD_OF_DEVICE] = {"3.0", "3.1"},
 };
 
 START_TEST(a_quirk_begins_with_the_first_version_known_to_have_it)
