@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/driver_quirks.h"
 #include "base/fingerprint.h"
 #include "daemon/cpus.h"
 #include "daemon/regain.h"
@@ -57,14 +58,10 @@ static void compare(struct server *server, const char *field, const char *in_pla
 
 /* ---- what this daemon enforces ---- */
 
-static bool is_pocl(const char *device)
-{
-    return strncmp(device, "portable-computing-language", 27) == 0 || strncmp(device, "pocl", 4) == 0;
-}
-
 bool claims_is_this_cpu(const char *device)
 {
-    return is_pocl(device) || strncmp(device, DEVICE_NAME_CORES, sizeof DEVICE_NAME_CORES - 1) == 0;
+    return driver_quirks_have(driver_quirks_named(device), QUIRK_ON_CORES) ||
+           strncmp(device, DEVICE_NAME_CORES, sizeof DEVICE_NAME_CORES - 1) == 0;
 }
 
 struct core_set claims_program_cores(const struct server *server)
@@ -240,12 +237,14 @@ static void compare_task(struct server *server, const struct plan_task *task)
         task_differs(server, task, "period_ms", "not said", "jobs that may come at any rate");
 }
 
-static uint64_t pocl_devices(const struct server *server)
+/* Devices where a wider piece waits for others (claims_computes()). */
+static uint64_t widening_devices(const struct server *server)
 {
     uint64_t set = 0;
 
     for (unsigned i = 0; i < server->n_devices; i++)
-        set |= (uint64_t)is_pocl(server->devices[i].name) << i;
+        set |= (uint64_t)driver_quirks_have(driver_quirks_named(server->devices[i].name), QUIRK_WIDER_ALONE)
+               << i;
     return set;
 }
 
@@ -260,7 +259,7 @@ static const struct peer *peer_of(const struct server *server, const struct plan
         const struct peer *peer = server->peers[i];
 
         if (peer && peer->task && !peer->reserves && !strcmp(peer->task->name, task->name) &&
-            has_several(peer->computed_on & pocl_devices(server)))
+            has_several(peer->computed_on & widening_devices(server)))
             return peer;
     }
     return NULL;
@@ -271,9 +270,9 @@ static void compare_widening(struct server *server, const struct plan_task *task
 {
     uint64_t may = task->placement.kind == PLACEMENT_FIXED ? task->placement.gpus : UINT64_MAX;
 
-    if ((task->gpus > 1 && has_several(may & pocl_devices(server))) || peer_of(server, task))
+    if ((task->gpus > 1 && has_several(may & widening_devices(server))) || peer_of(server, task))
         task_differs(server, task, "gpus", "a piece waits for pieces of its own device only",
-                     "PoCL: a wider piece also waits for the task's pieces on other devices");
+                     "a wider piece also waits for the task's pieces on other devices of its driver");
 }
 
 static void compare_plan(struct server *server)

@@ -58,11 +58,11 @@ void claims_refresh(struct server *server);
 void claims_tick(struct server *server);
 
 /*
- * The client was granted the execution engine of this device. PoCL compiles the kernels of a
- * process again for a wider launch. A piece that needs this holds its engine while it waits for the
- * process's pieces on other devices (opencl/graph/widening.h). No analysis counts that wait. So no
- * bound is claimed while a task's process has computed on two such devices, or the plan gives a
- * task several of them.
+ * The client was granted the execution engine of this device. A driver with QUIRK_WIDER_ALONE
+ * compiles the kernels of a process again for a wider launch. A piece that needs this holds its
+ * engine while it waits for the process's pieces on other devices (opencl/quirks/widening.h). No
+ * analysis counts that wait. So no bound is claimed while a task's process has computed on two such
+ * devices, or the plan gives a task several of them.
  */
 void claims_computes(struct server *server, struct peer *peer, unsigned device);
 
@@ -72,7 +72,7 @@ void claims_computes(struct server *server, struct peer *peer, unsigned device);
  */
 struct core_set claims_program_cores(const struct server *server);
 
-/* Is the device a core of this machine (PoCL, the CPU device of CUDA)? */
+/* Is the device a core of this machine (QUIRK_ON_CORES, or the CPU device of CUDA)? */
 bool claims_is_this_cpu(const char *device);
 
 #endif

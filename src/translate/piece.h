@@ -4,8 +4,8 @@
  * The rewritten kernel takes one hidden argument after its own: a struct piece by value. It
  * describes the whole launch and where the piece begins; the kernel computes its group id from it.
  * The driver sees a launch of shape (n * lx, ly, lz) with the program's own local size, work_dim
- * and no offset. PoCL 3.1 chooses code by the grid's width and ignores the offset, so an offset can
- * give wrong values; a linear range of groups needs none.
+ * and no offset: some drivers compute wrong values with one (base/driver_quirks.def), and a linear
+ * range of groups needs none.
  */
 #ifndef TRANSLATE_PIECE_H
 #define TRANSLATE_PIECE_H

@@ -10,7 +10,8 @@ enum { GPUS = 3 };
 
 static const char *const pci[GPUS] = {"pci:0000:01:00.0", "pci:0000:02:00.0", "pci:0000:03:00.0"};
 /* Two devices of this machine's CPU, and a GPU. */
-static const char *const pocl[GPUS] = {"pocl:basic:0", "pocl:basic:1", "pci:0000:03:00.0"};
+static const char *const pocl[GPUS] = {"portable-computing-language:0", "portable-computing-language:1",
+                                       "pci:0000:03:00.0"};
 
 static void say(struct server *server, unsigned peer, const struct frame *frame)
 {
@@ -118,8 +119,8 @@ START_TEST(no_bound_is_claimed_for_placements_that_cannot_be_kept)
 END_TEST
 
 /*
- * On PoCL a piece may wait for a piece of the same task on another device, with its engine held: no
- * analysis counts that.
+ * On PoCL (QUIRK_WIDER_ALONE) a piece may wait for a piece of the same task on another device, with
+ * its engine held: no analysis counts that.
  */
 START_TEST(no_bound_is_claimed_for_tasks_on_several_devices_of_pocl)
 {

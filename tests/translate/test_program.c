@@ -306,6 +306,32 @@ START_TEST(assumptions_about_the_driver_are_written_into_the_text)
 }
 END_TEST
 
+/* OpenCL C of a program without -cl-std, for a device of OpenCL 3.0 that has OpenCL C 1.2. */
+START_TEST(the_language_without_an_option_is_the_driver_s)
+{
+    static const struct {
+        const char *version, *language;
+    } cases[] = {
+        {"OpenCL 3.0 PoCL HSTR: basic", "__OPENCL_C_VERSION__ !=  300"}, /* QUIRK_STANDARD_OF_DEVICE */
+        {"OpenCL 3.0 CUDA", "__OPENCL_C_VERSION__ !=  120"},
+    };
+    const char *text = "#if __OPENCL_C_VERSION__ >= 100\n__kernel void k(void) {}\n#endif\n";
+    size_t length = strlen(text);
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct translate_request request = {.sources = &text, .lengths = &length, .n_sources = 1};
+        struct translate_result result;
+
+        fresh_cache();
+        request.device = (struct translate_device){
+            .version = cases[i].version, .c_version = "OpenCL C 1.2", .address_bits = 64};
+        ck_assert_int_eq(translate_program(&request, &result), 0);
+        ck_assert_msg(strstr(result.source, cases[i].language), "%s: %s", cases[i].version, result.source);
+        translate_result_done(&result);
+    }
+}
+END_TEST
+
 HARNESS_MAIN("translate program", 60, a_missing_or_failing_translator_is_a_reason,
              a_translator_that_hangs_or_babbles_is_killed,
              a_translator_preloads_what_the_program_does_but_the_front,
@@ -314,4 +340,5 @@ HARNESS_MAIN("translate program", 60, a_missing_or_failing_translator_is_a_reaso
              hostile_sources_are_answered, what_cannot_be_understood_is_refused_with_its_reason,
              texts_whose_meaning_could_change_are_refused,
              a_counted_nul_and_line_ends_of_two_bytes_are_no_obstacle,
-             assumptions_about_the_driver_are_written_into_the_text)
+             assumptions_about_the_driver_are_written_into_the_text,
+             the_language_without_an_option_is_the_driver_s)

@@ -43,9 +43,9 @@ struct batcher_gpu {
     void *device; /* owned; the API's own */
     /*
      * Held around each copy to and from the GPU: an engine copies one piece at a time, of any
-     * stream. In addition, a driver that runs commands inside the enqueue call (PoCL's basic
-     * device) deadlocks when two threads use one queue. A copy between GPUs takes out_lock of the
-     * source, then in_lock of the target.
+     * stream. In addition, a driver that runs commands inside the enqueue call
+     * (base/driver_quirks.def) deadlocks when two threads use one queue. A copy between GPUs takes
+     * out_lock of the source, then in_lock of the target.
      */
     pthread_mutex_t in_lock, out_lock;
 };

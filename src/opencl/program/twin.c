@@ -89,7 +89,7 @@ static int rewrite(const struct program_record *program, cl_device_id device, en
  * From here to the end of the build the driver's context is used, so a reference to the program
  * remains (twin_let_go() waits). False: the twin is not needed. The context is not retained
  * instead: it would outlive the program's last release of it, and some drivers then fail in a
- * second context (quirks/quirks.def).
+ * second context (base/driver_quirks.def).
  */
 static bool begin_building(struct program_record *program)
 {

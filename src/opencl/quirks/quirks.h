@@ -1,7 +1,7 @@
 /*
- * Driver quirks (quirks.def), looked up once per device, behind one small interface: the calls
- * around each command that the driver gets. For drivers without quirks every function here tests
- * one bit.
+ * Driver quirks (base/driver_quirks.def), looked up once per device, behind one small interface:
+ * the calls around each command that the driver gets. For drivers without quirks every function
+ * here tests one bit.
  *
  *     quirks_launch_begin(...)        a launch or a piece of one; may wait for others in the driver
  *     quirks_call_begin(queue, ...)   any enqueue call
@@ -18,26 +18,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct queue_record;
+#include "base/driver_quirks.h"
 
-enum quirk {
-#define QUIRK(identifier, driver, from, until, devices, what) QUIRK_##identifier,
-#include "opencl/quirks/quirks.def"
-#undef QUIRK
-    QUIRK_N
-};
+struct queue_record;
 
 /* The quirks of one device. */
 struct quirks {
-    unsigned has;                         /* a bit per quirk; written once */
+    unsigned has;                         /* of driver_quirks_of(); written once */
     pthread_rwlock_t nested_enqueue_lock; /* QUIRK_ENQUEUE_ALONE */
 };
 
 void quirks_init(struct quirks *quirks, cl_device_id device);
 
-static inline bool quirks_have(const struct quirks *quirks, enum quirk quirk)
+static inline bool quirks_have(const struct quirks *quirks, enum driver_quirk quirk)
 {
-    return quirks->has >> quirk & 1;
+    return driver_quirks_have(quirks->has, quirk);
 }
 
 /*

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/driver_quirks.h"
+
 /* "OpenCL C 1.2 PoCL", "OpenCL 3.0 ..." or "CL1.2": 120 or 300; 0 if there is no number. */
 static unsigned version_of(const char *text)
 {
@@ -14,8 +16,9 @@ static unsigned version_of(const char *text)
 }
 
 /*
- * Without -cl-std, PoCL takes its device's version; the specification says the highest 1.x. The
- * checks at the top of the result detect a wrong guess.
+ * Without -cl-std, the language is the device's highest 1.x, as the specification says, or the
+ * device's version (QUIRK_STANDARD_OF_DEVICE). The checks at the top of the result detect a wrong
+ * guess.
  */
 static unsigned language_of(const struct driver *driver, const struct options *options)
 {
@@ -23,7 +26,7 @@ static unsigned language_of(const struct driver *driver, const struct options *o
 
     if (options->standard)
         return version_of(options->standard);
-    if (strstr(driver->version, "PoCL"))
+    if (driver_quirks_have(driver_quirks_of(driver->version, "", ""), QUIRK_STANDARD_OF_DEVICE))
         return version_of(driver->version);
     return version > 120 ? 120 : version;
 }

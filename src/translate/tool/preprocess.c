@@ -141,8 +141,8 @@ static bool included_once(const struct preprocessor *pp, const char *path)
 }
 
 /*
- * Some drivers search the working folder before all others (PoCL does), some never: both must find
- * this text.
+ * Some drivers search the working folder before all others, some never (base/driver_quirks.def):
+ * both must find this text.
  */
 static void check_here(struct preprocessor *pp, const char *name, const char *text, size_t length)
 {
