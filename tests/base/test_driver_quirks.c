@@ -13,13 +13,13 @@
 static const struct {
     const char *before, *first;
 } known[DRIVER_QUIRKS] = {
-    [QUIRK_ENQUEUE_ALONE] = {"3.0", "3.1"},
+    [QUIRK_ENQUEUE_ALONE] = {NULL, "0.6"},
     [QUIRK_RUNS_INSIDE] = {NULL, "0.6"},
     /* The release notes of PoCL 1.4 are the first with code by width. */
     [QUIRK_WIDER_ALONE] = {"1.3", "1.4"},
     [QUIRK_WIDE_GRIDS] = {"1.3", "1.4"},
     [QUIRK_ON_CORES] = {NULL, "0.6"},
-    [QUIRK_STANDARD_OF_DEVICE] = {"3.0", "3.1"},
+    [QUIRK_STANDARD_OF_DEVICE] = {NULL, "0.6"},
 };
 
 START_TEST(a_quirk_begins_with_the_first_version_known_to_have_it)
