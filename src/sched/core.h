@@ -259,7 +259,7 @@ void sched_core_reset(struct sched_core *core);
 int sched_core_handle(struct sched_core *core, const struct sched_event *event,
                       const struct sched_decision **ret_decisions, size_t *ret_n);
 
-/* Names of engines; `copy` is COPY_IN or COPY_OUT (two copy engines: 0 for in, 1 for out). */
+/* Names of engines. Of two copy engines, DIRECTION_IN is the first, DIRECTION_OUT the second. */
 engine_id sched_execution_engine(const struct sched_core *core, unsigned gpu);
 engine_id sched_copy_engine(const struct sched_core *core, unsigned gpu, enum copy_direction copy);
 engine_id sched_bus_engine(const struct sched_core *core, unsigned bus);

@@ -13,7 +13,7 @@ engine_id sched_execution_engine(const struct sched_core *core, unsigned gpu)
 
 engine_id sched_copy_engine(const struct sched_core *core, unsigned gpu, enum copy_direction copy)
 {
-    return gpu * core->engines_per_gpu + 1 + (copy == COPY_OUT && core->config.copy_engines == 2);
+    return gpu * core->engines_per_gpu + 1 + (copy == DIRECTION_OUT && core->config.copy_engines == 2);
 }
 
 engine_id sched_bus_engine(const struct sched_core *core, unsigned bus)

@@ -150,11 +150,11 @@ START_TEST(the_bus_serves_one_copy_at_a_time_whatever_the_copy_engines)
     release(&story, 1, 1, 20);
     must(&story, (struct sched_event){.kind = SCHED_ENGINE_REQUEST,
                                       .job = 0,
-                                      .engines = sched_copy_engines(story.core, 0, COPY_IN)});
+                                      .engines = sched_copy_engines(story.core, 0, DIRECTION_IN)});
     ck_assert(decided(&story, SCHED_GRANT, 0));
     must(&story, (struct sched_event){.kind = SCHED_ENGINE_REQUEST,
                                       .job = 1,
-                                      .engines = sched_copy_engines(story.core, 1, COPY_OUT)});
+                                      .engines = sched_copy_engines(story.core, 1, DIRECTION_OUT)});
     ck_assert(!decided(&story, SCHED_GRANT, 1) && decided(&story, SCHED_YIELD, 0));
     sched_core_free(story.core);
 }
