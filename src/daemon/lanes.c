@@ -172,7 +172,7 @@ uint64_t lanes_flags(const struct server *server, const struct peer *peer)
     return peer->queue || peer->job == JOB_OVER || peer->gpu_over || peer->turn_over ? LEASE_ASK_TURN : 0;
 }
 
-/* Tells the holder of the engaged lease what waits for it; an idle lease is taken back. */
+/* Tells the holder of the engaged lease what waits for it; an idle lease ends. */
 static void call_engaged_in(struct server *server, struct peer *peer)
 {
     uint64_t flags = lanes_flags(server, peer);

@@ -52,7 +52,7 @@ void lanes_job_ended(struct server *server, struct peer *peer);
 
 /* PLACE: which GPU for the job? Answered when its token is granted. */
 void lanes_place(struct server *server, struct peer *peer, const struct frame_place *frame, uint64_t gpus);
-/* The client has left and its GPUs have drained: the core takes its token back. */
+/* The client has left and its GPUs have drained: its token is free again. */
 void lanes_left(struct server *server, const struct peer *peer);
 void lanes_token_granted(struct server *server, struct peer *peer, unsigned gpu);
 

@@ -241,8 +241,8 @@ void arbiter_job(struct server *server, struct peer *peer, const struct frame_jo
  */
 void arbiter_rejoin(struct server *server, struct peer *peer);
 /*
- * Takes back everything that does not run. True: nothing is left, and the client is out of the
- * core.
+ * Withdraws the client's requests and ends its holds, except those of work that still runs. True:
+ * it holds nothing any more, and the client is out of the core.
  */
 bool arbiter_leave(struct server *server, struct peer *peer);
 void arbiter_settle(struct server *server, bool settled);

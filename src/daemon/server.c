@@ -299,7 +299,7 @@ static bool may_be_another(const struct peer *peer)
     return !peer->connected && !peer->exited && peer->page && page_orphaned(peer->page);
 }
 
-/* Takes back what it can; frees the peer once nothing is left. True: the peer stays. */
+/* Ends what does not run; frees the peer once it holds nothing. True: the peer stays. */
 static bool try_to_end(struct server *server, struct peer *peer)
 {
     if (!arbiter_leave(server, peer)) {

@@ -10,9 +10,9 @@
  * caller picks all ids below the capacities of the configuration.
  *
  * Idle leases (M3). For the core, a client that keeps an engine without using it has released it.
- * Before the caller feeds another client's request for that engine, the caller takes the cached
- * permission back. If the client has become busy again, the caller first feeds an ENGINE_REQUEST
- * for that client. The core grants it in the same step, since the engine is free.
+ * Before the caller feeds another client's request for that engine, the caller ends the lease. If
+ * the client has become busy again, the caller first feeds an ENGINE_REQUEST for that client. The
+ * core grants it in the same step, since the engine is free.
  */
 #ifndef SCHED_CORE_H
 #define SCHED_CORE_H
