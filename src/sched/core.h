@@ -278,9 +278,6 @@ struct engine_set sched_copy_engines(const struct sched_core *core, unsigned gpu
 
 /* Questions; they change nothing. */
 const struct sched_config *sched_core_config(const struct sched_core *core);
-/* The lowest unused id, or SCHED_FULL. */
-int sched_core_unused_client(const struct sched_core *core, client_id *ret_client);
-int sched_core_unused_job(const struct sched_core *core, job_id *ret_job);
 /* Is this id in use (a deferred end included)? */
 bool sched_core_has_job(const struct sched_core *core, job_id job);
 /* The job that holds the engine; SCHED_NO_JOB: the engine is free or blocked. */

@@ -71,28 +71,6 @@ const struct sched_config *sched_core_config(const struct sched_core *core)
     return &core->config;
 }
 
-int sched_core_unused_client(const struct sched_core *core, client_id *ret_client)
-{
-    for (client_id c = 0; c < core->config.clients; c++) {
-        if (!core->clients[c].used) {
-            *ret_client = c;
-            return 0;
-        }
-    }
-    return SCHED_FULL;
-}
-
-int sched_core_unused_job(const struct sched_core *core, job_id *ret_job)
-{
-    for (job_id j = 0; j < core->config.jobs; j++) {
-        if (!core->jobs[j].used) {
-            *ret_job = j;
-            return 0;
-        }
-    }
-    return SCHED_FULL;
-}
-
 bool sched_core_has_job(const struct sched_core *core, job_id job)
 {
     return job < core->config.jobs && core->jobs[job].used;
