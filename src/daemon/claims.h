@@ -60,7 +60,7 @@ void claims_tick(struct server *server);
 /*
  * The client was granted the execution engine of this device. PoCL compiles the kernels of a
  * process again for a wider launch. A piece that needs this holds its engine while it waits for the
- * process's pieces on other devices (opencl/graph/widening.h). No analysis counts that wait. So no
+ * process's pieces on other devices (opencl/quirks/widening.h). No analysis counts that wait. So no
  * bound is claimed while a task's process has computed on two such devices, or the plan gives a
  * task several of them.
  */
