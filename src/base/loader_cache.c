@@ -13,10 +13,7 @@
 #define CACHE_ARM64 0x0a00
 #define CACHE_LIMIT ((size_t)16 << 20)
 
-/*
- *  As glibc writes it (sysdeps/generic/dl-cache.h describes the format): offsets count from the
- *  header.
- */
+/* As glibc writes it (its <dl-cache.h> describes the format): offsets count from the header. */
 struct cache_entry {
     int32_t flags;
     uint32_t key, value;

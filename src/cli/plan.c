@@ -199,7 +199,7 @@ static int64_t chunk_of(const struct task_set *set, const struct task *task, enu
 /* What the overhead set says that so many bytes cost in chunks; 0: it says nothing. */
 static baton_nsec chunks_cost(const struct platform *platform, enum copy_direction direction, int64_t bytes)
 {
-    int64_t chunk = direction == COPY_OUT ? platform->chunk_out : platform->chunk_in;
+    int64_t chunk = direction == DIRECTION_OUT ? platform->chunk_out : platform->chunk_in;
     const struct overheads *overheads = &platform->overheads;
 
     if (!platform->has_overheads || overheads->n_copies[direction] == 0)
@@ -215,14 +215,15 @@ static baton_nsec state_cost(const struct platform *platform, const struct task 
 
     if (task->state <= 0 || platform->migration == MIGRATION_NONE || platform->gpu_cluster == 1)
         return 0;
-    in = chunks_cost(platform, platform->migration == MIGRATION_P2P ? COPY_P2P : COPY_IN, task->state);
-    out = platform->migration == MIGRATION_P2P ? 0 : chunks_cost(platform, COPY_OUT, task->state);
+    in = chunks_cost(platform, platform->migration == MIGRATION_P2P ? DIRECTION_P2P : DIRECTION_IN,
+                     task->state);
+    out = platform->migration == MIGRATION_P2P ? 0 : chunks_cost(platform, DIRECTION_OUT, task->state);
     return in > 0 && (out > 0 || platform->migration == MIGRATION_P2P) ? in + out : -1;
 }
 
 static baton_nsec segment_cost(const struct platform *platform, const struct segment *segment, unsigned gpus)
 {
-    enum copy_direction direction = segment->kind == SEGMENT_COPY_IN ? COPY_IN : COPY_OUT;
+    enum copy_direction direction = segment->kind == SEGMENT_COPY_IN ? DIRECTION_IN : DIRECTION_OUT;
     baton_nsec cost = 0;
 
     if (segment->kind == SEGMENT_COPY_IN || segment->kind == SEGMENT_COPY_OUT)

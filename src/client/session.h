@@ -209,7 +209,6 @@ void session_job_ending(struct session *session, bool explicit_job);
  */
 void session_job_gpu_done(struct session *session);
 void session_job_end(struct session *session, bool explicit_job, baton_nsec at);
-bool session_job_running(struct session *session);
 /*
  * Commands are submitted that begin no job: those of a batch. No bound counts them if no job runs,
  * and the daemon learns that. session_job_begin() for an inferred job does the same after the

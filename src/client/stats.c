@@ -351,18 +351,6 @@ void session_reset_worst(struct session *session)
     session_publish(session);
 }
 
-bool session_job_running(struct session *session)
-{
-    bool running;
-
-    if (session_forked(session))
-        return false;
-    pthread_mutex_lock(&session->jobs_lock);
-    running = session->jobs.running;
-    pthread_mutex_unlock(&session->jobs_lock);
-    return running;
-}
-
 /* ---- the file of --stats ---- */
 
 static uint64_t count_of(const struct session *session, enum session_counter counter)

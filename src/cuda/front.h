@@ -5,8 +5,8 @@
  * finds. Nothing happens before the first call.
  *
  * The way of a call: a stub -> front_call() -> the handler that entries.def names -> a draft of a
- * command (command.h) -> submit.h, which gives it to the driver at once, or holds it back in the
- * engine's graph, where a worker issues it, whole or in pieces (issue.h).
+ * command (cuda_command.h) -> submit.h, which gives it to the driver at once, or holds it back in
+ * the engine's graph, where a worker issues it, whole or in pieces (issue.h).
  *
  * Handles stay the driver's own; records beside them are in objects.h, events.h and function.h.
  *

@@ -1,7 +1,7 @@
 /*
  * Giving a command to the driver: the front's half of driver_ops, and what is decided about a
  * command before. A launch or copy that wants to be cut goes through the engine's workers; the
- * cutting itself is in issue.c, on the thread that drives the engine.
+ * cutting itself is in cut.c, on the thread that drives the engine.
  */
 #ifndef CUDA_ISSUE_H
 #define CUDA_ISSUE_H

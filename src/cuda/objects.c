@@ -112,7 +112,7 @@ static struct device_record *find_device(CUdevice device)
     return record;
 }
 
-struct device_record *device_find(CUdevice device)
+struct device_record *device_record_find(CUdevice device)
 {
     struct device_record *record;
 

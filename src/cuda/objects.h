@@ -85,7 +85,7 @@ struct context_record {
 void objects_init(void);
 
 /* A device of the driver's by its number; NULL: there is none, or no memory. */
-struct device_record *device_find(CUdevice device);
+struct device_record *device_record_find(CUdevice device);
 
 /* The record of the calling thread's current context; NULL: it has none, or no memory. */
 struct context_record *context_current(void);

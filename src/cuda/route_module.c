@@ -58,7 +58,7 @@ CUresult route_library_load_data(struct call *call)
 {
     struct context_record *context = context_current();
 
-    return load(call, call, (const void *)call->args[1], context ? context->device : device_find(0));
+    return load(call, call, (const void *)call->args[1], context ? context->device : device_record_find(0));
 }
 
 /* From a file: as from memory, if the file can be read and something in it is rewritten. */
@@ -91,7 +91,7 @@ CUresult route_library_load(struct call *call)
 {
     struct context_record *context = context_current();
 
-    return load_file(call, ENTRY_cuLibraryLoadData, context ? context->device : device_find(0));
+    return load_file(call, ENTRY_cuLibraryLoadData, context ? context->device : device_record_find(0));
 }
 
 CUresult route_module_unload(struct call *call)

@@ -103,7 +103,7 @@ static int write_text(const char *path, const char *text, size_t size)
     return !file ? -errno : fclose(file) == 0 && written == size ? 0 : -EIO;
 }
 
-/* Runs the compiler on folder/unit.c. What it prints goes to the log. */
+/* Runs the compiler on the folder's unit.c. What it prints goes to the log. */
 static enum cpu_status run_compiler(const char *compiler, const char *folder,
                                     const struct image_options *options, char *log, size_t log_size)
 {

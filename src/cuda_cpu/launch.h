@@ -21,11 +21,10 @@ void worker_free(
     struct worker *worker); /* NULL is fine; from the thread that used it, or after that thread has ended */
 
 /*
- * From any thread: the worker's present launch, or its next one, ends with CPU_ABORTED within
+ * From any thread: the worker's present launch and all later ones end with CPU_ABORTED within
  * microseconds.
  */
 void worker_abort(struct worker *worker);
-void worker_forgive(struct worker *worker); /* cancels worker_abort(), so that later launches run */
 
 enum texture_address { TEXTURE_WRAP, TEXTURE_CLAMP, TEXTURE_MIRROR, TEXTURE_BORDER };
 enum texture_format {

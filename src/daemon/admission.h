@@ -30,7 +30,7 @@
 
 /* Why a task is in the state that it is in. */
 struct decision {
-    enum verdict verdict;
+    enum admission_verdict verdict;
     enum reason reason;
     char cause[65];
     baton_nsec response, limit; /* of the cause; response 0: unbounded */

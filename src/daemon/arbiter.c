@@ -52,8 +52,8 @@ static struct engine_set engines_of(const struct server *server, unsigned device
     if (kind == ENGINE_EXECUTION)
         engine_set_add(&engines, sched_execution_engine(server->core, device));
     else
-        engines =
-            sched_copy_engines(server->core, device, kind == ENGINE_COPY_IN || one ? COPY_IN : COPY_OUT);
+        engines = sched_copy_engines(server->core, device,
+                                     kind == ENGINE_COPY_IN || one ? DIRECTION_IN : DIRECTION_OUT);
     return engines;
 }
 

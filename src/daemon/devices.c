@@ -58,10 +58,10 @@ bool server_engine_free(const struct server *server, const char *device, unsigne
 {
     for (unsigned i = 0; i < server->n_devices; i++) {
         if (strcmp(server->devices[i].name, device) == 0) {
-            engine_id id =
-                engine == ENGINE_EXECUTION
-                    ? sched_execution_engine(server->core, i)
-                    : sched_copy_engine(server->core, i, engine == ENGINE_COPY_IN ? COPY_IN : COPY_OUT);
+            engine_id id = engine == ENGINE_EXECUTION
+                               ? sched_execution_engine(server->core, i)
+                               : sched_copy_engine(server->core, i,
+                                                   engine == ENGINE_COPY_IN ? DIRECTION_IN : DIRECTION_OUT);
             unsigned lane;
 
             return sched_core_holder(server->core, id, &lane) == SCHED_NO_JOB;

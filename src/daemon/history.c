@@ -23,7 +23,7 @@ void history_add_exceeded(struct history *history, const struct trace_record *re
 }
 
 void history_add_planned(struct history *history, baton_nsec at, baton_nsec length, uint32_t task,
-                         enum verdict verdict)
+                         enum admission_verdict verdict)
 {
     history->records[history->n_records++ % HISTORY_RECORDS] =
         (struct trace_record){.at = (uint64_t)at,

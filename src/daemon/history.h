@@ -64,7 +64,7 @@ void history_add_exceeded(struct history *history, const struct trace_record *re
 
 /* A planning: the task (index, or UINT32_MAX: a task had left) and what was decided. */
 void history_add_planned(struct history *history, baton_nsec at, baton_nsec length, uint32_t task,
-                         enum verdict verdict);
+                         enum admission_verdict verdict);
 
 /* The engine of each of a page's leases, for its runs; UINT32_MAX: none. */
 struct history_engines {

@@ -172,7 +172,7 @@ uint64_t lanes_flags(const struct server *server, const struct peer *peer)
     return peer->queue || peer->job == JOB_OVER || peer->gpu_over || peer->turn_over ? LEASE_ASK_TURN : 0;
 }
 
-/* Tells the holder of the engaged lease what waits for it; an idle lease is taken back. */
+/* Tells the holder of the engaged lease what waits for it; an idle lease ends. */
 static void call_engaged_in(struct server *server, struct peer *peer)
 {
     uint64_t flags = lanes_flags(server, peer);
@@ -186,7 +186,7 @@ static void check_section(const struct server *server, struct peer *peer)
 {
     const struct plan_task *task = budgets_task(server, peer);
 
-    if (task && task->until_gpu && peer->token != TOKEN_NONE)
+    if (task && task->until_gpu && peer->token != PEER_TOKEN_NONE)
         peer->strayed = true;
 }
 
@@ -247,17 +247,17 @@ static void note_token(struct server *server, const struct peer *peer, enum reco
 
 void lanes_left(struct server *server, const struct peer *peer)
 {
-    if (peer->token == TOKEN_OURS)
+    if (peer->token == PEER_TOKEN_OURS)
         note_token(server, peer, RECORD_TOKEN);
 }
 
 static void give_token_back(struct server *server, struct peer *peer)
 {
-    if (peer->token == TOKEN_NONE)
+    if (peer->token == PEER_TOKEN_NONE)
         return;
-    if (peer->token == TOKEN_OURS)
+    if (peer->token == PEER_TOKEN_OURS)
         note_token(server, peer, RECORD_TOKEN);
-    peer->token = TOKEN_NONE;
+    peer->token = PEER_TOKEN_NONE;
     peer->turn_over = false;
     holds_push(server,
                (struct sched_event){.kind = SCHED_TOKEN_RELEASE, .client = peer->slot, .job = peer->slot});
@@ -268,7 +268,7 @@ static void ask_for_token(struct server *server, struct peer *peer, uint64_t gpu
 {
     uint64_t cluster = gpus_of_cluster(server, gpu_cluster_of(server, (unsigned)__builtin_ctzll(gpus)));
 
-    peer->token = TOKEN_ASKED;
+    peer->token = PEER_TOKEN_ASKED;
     peer->token_gpus = gpus & cluster;
     token_turns_began(server, peer);
     holds_push(server, (struct sched_event){.kind = SCHED_TOKEN_REQUEST,
@@ -300,7 +300,7 @@ struct engine_set lanes_engines(const struct server *server, const struct peer *
                                 struct engine_set engines)
 {
     if (is_peer_copy(server, peer, lease))
-        engine_set_add(&engines, sched_copy_engine(server->core, peer->token_gpu, COPY_IN));
+        engine_set_add(&engines, sched_copy_engine(server->core, peer->token_gpu, DIRECTION_IN));
     return engines;
 }
 
@@ -390,13 +390,13 @@ void lanes_pump(struct server *server, struct peer *peer)
         return;
     if (peer->job == JOB_NONE)
         release(server, peer, NSEC_MAX); /* the program does not report its jobs */
-    if (peer->token == TOKEN_NONE) {
+    if (peer->token == PEER_TOKEN_NONE) {
         unsigned device = peer->holds[__builtin_ctz(peer->queue)].device;
 
         /* the analysis lets the lock choose among all GPUs of the cluster */
         peer->strayed |= peer->admitted && server->config.gpu_cluster > 1 && !peer->gpu_set;
         ask_for_token(server, peer, UINT64_C(1) << device, device, 0);
-    } else if (peer->token == TOKEN_OURS) {
+    } else if (peer->token == PEER_TOKEN_OURS) {
         ask_for_engine(server, peer);
     }
 }
@@ -424,7 +424,7 @@ static void answer_placing(struct server *server, struct peer *peer)
 
 void lanes_token_granted(struct server *server, struct peer *peer, unsigned gpu)
 {
-    peer->token = TOKEN_OURS;
+    peer->token = PEER_TOKEN_OURS;
     peer->token_gpu = gpu;
     note_token(server, peer, RECORD_TOKEN_WAIT);
     token_turns_began(server, peer);
@@ -442,11 +442,11 @@ void lanes_place(struct server *server, struct peer *peer, const struct frame_pl
     peer->placing = true;
     if (peer->job == JOB_NONE)
         release(server, peer, NSEC_MAX);
-    if (peer->token == TOKEN_OURS && (peer->place_gpus >> peer->token_gpu & 1)) {
+    if (peer->token == PEER_TOKEN_OURS && (peer->place_gpus >> peer->token_gpu & 1)) {
         answer_placing(server, peer);
-    } else if (peer->token == TOKEN_NONE && peer->job == JOB_RUNS && peer->place_gpus) {
+    } else if (peer->token == PEER_TOKEN_NONE && peer->job == JOB_RUNS && peer->place_gpus) {
         ask_for_token(server, peer, peer->place_gpus, peer->place_home, peer->place_migration);
-    } else if (peer->token != TOKEN_ASKED || !peer->place_gpus) {
+    } else if (peer->token != PEER_TOKEN_ASKED || !peer->place_gpus) {
         peer->place_gpus = 0; /* not now, or none of these GPUs: the client goes on where it is */
         answer_placing(server, peer);
     }

@@ -7,8 +7,9 @@
  *      ^                                                                                  |
  *      +--- the core has ended the job (CK-OMLP defers the end of a donor, C5) <----------+
  *
- *   TOKEN_NONE --PLACE, or a request for an engine--> TOKEN_ASKED --SCHED_TOKEN--> TOKEN_OURS
- *   TOKEN_OURS --the job ends, or no longer needs a GPU, or its turn is over--> TOKEN_NONE
+ *   PEER_TOKEN_NONE --PLACE, or a request for an engine--> PEER_TOKEN_ASKED
+ *   PEER_TOKEN_ASKED --SCHED_TOKEN--> PEER_TOKEN_OURS
+ *   PEER_TOKEN_OURS --job ends, or no longer needs a GPU, or its turn is over--> PEER_TOKEN_NONE
  *
  * A token belongs to one GPU. The client learns which (PLACED), and its engine requests name that
  * GPU's engines. Some clients ask for an engine of another GPU: a kernel may run only where the
@@ -53,7 +54,7 @@ void lanes_job_ended(struct server *server, struct peer *peer);
 
 /* PLACE: which GPU for the job? Answered when its token is granted. */
 void lanes_place(struct server *server, struct peer *peer, const struct frame_place *frame, uint64_t gpus);
-/* The client has left and its GPUs have drained: the core takes its token back. */
+/* The client has left and its GPUs have drained: its token is free again. */
 void lanes_left(struct server *server, const struct peer *peer);
 void lanes_token_granted(struct server *server, struct peer *peer, unsigned gpu);
 

@@ -53,7 +53,7 @@ struct hold {
 
 enum peer_state { PEER_NONE, PEER_GREETING, PEER_CLIENT, PEER_MONITOR, PEER_DRAINING };
 
-enum peer_token { TOKEN_NONE, TOKEN_ASKED, TOKEN_OURS };
+enum peer_token { PEER_TOKEN_NONE, PEER_TOKEN_ASKED, PEER_TOKEN_OURS };
 
 enum peer_job { JOB_NONE, JOB_RUNS, JOB_OVER, JOB_ENDING }; /* daemon/lanes.h */
 
@@ -98,8 +98,8 @@ struct peer {
     /* Profile `gpusync`: one lane, one token, one engine at a time (daemon/lanes.h). */
     enum peer_job job;
     enum peer_token token;
-    unsigned token_gpu;                /* TOKEN_OURS: the token's GPU */
-    uint64_t token_gpus;               /* TOKEN_ASKED: GPUs of which it takes one */
+    unsigned token_gpu;                /* PEER_TOKEN_OURS: the token's GPU */
+    uint64_t token_gpus;               /* PEER_TOKEN_ASKED: GPUs of which it takes one */
     baton_nsec token_at;               /* when it was asked for, or granted */
     bool turn_over;                    /* it goes back when no engine is held (token_turns.h) */
     unsigned gpu_cluster, cpu_cluster; /* as joined */
@@ -241,8 +241,8 @@ void arbiter_job(struct server *server, struct peer *peer, const struct frame_jo
  */
 void arbiter_rejoin(struct server *server, struct peer *peer);
 /*
- * Takes back everything that does not run. True: nothing is left, and the client is out of the
- * core.
+ * Withdraws the client's requests and ends its holds, except those of work that still runs. True:
+ * it holds nothing any more, and the client is out of the core.
  */
 bool arbiter_leave(struct server *server, struct peer *peer);
 void arbiter_settle(struct server *server, bool settled);

@@ -26,7 +26,7 @@ bool regain_covers(const struct task_entry *entry, baton_nsec release_at)
 static bool holds_nothing(const struct server *server, const struct peer *peer)
 {
     if (server->profile->tokens &&
-        (peer->job != JOB_NONE || peer->token != TOKEN_NONE || peer->engaged >= 0 || peer->queue))
+        (peer->job != JOB_NONE || peer->token != PEER_TOKEN_NONE || peer->engaged >= 0 || peer->queue))
         return false;
     for (unsigned i = 0; i < PAGE_LEASES; i++) {
         const struct hold *hold = &peer->holds[i];

@@ -17,7 +17,7 @@ static baton_nsec waited_since(const struct server *server, const struct peer *h
     for (unsigned i = 0; i < server->config.clients; i++) {
         const struct peer *peer = server->peers[i];
 
-        if (peer && peer->state == PEER_CLIENT && peer->token == TOKEN_ASKED &&
+        if (peer && peer->state == PEER_CLIENT && peer->token == PEER_TOKEN_ASKED &&
             (peer->token_gpus >> holder->token_gpu & 1) && peer->token_at < since_at)
             since_at = peer->token_at;
     }
@@ -30,8 +30,8 @@ void token_turns_tick(struct server *server)
         struct peer *holder = server->peers[i];
         baton_nsec at;
 
-        if (!holder || holder->state != PEER_CLIENT || holder->token != TOKEN_OURS || holder->turn_over ||
-            (holder->reported && !holder->inferred))
+        if (!holder || holder->state != PEER_CLIENT || holder->token != PEER_TOKEN_OURS ||
+            holder->turn_over || (holder->reported && !holder->inferred))
             continue;
         at = waited_since(server, holder);
         if (at == NSEC_MAX)

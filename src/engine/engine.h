@@ -72,7 +72,7 @@ struct device_engine {
     /* the worker's rank at its start (client/os_priority.h); ENGINE_NO_RANK: not started */
     int rank;
     /* the driving thread stays on the engine between queued commands */
-    bool carried;
+    bool stays;
 
     atomic_llong bytes_per_ms; /* measured copy bandwidth; 0: unknown */
     atomic_llong gave_way_at;  /* when a more urgent client last wanted the engine; 0: never */

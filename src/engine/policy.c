@@ -38,11 +38,6 @@ bool policy_peer_copies(void)
     return atomic_load_explicit(&runtime.plan.peer_copies, memory_order_relaxed);
 }
 
-bool policy_exact(void)
-{
-    return atomic_load_explicit(&runtime.plan.exact, memory_order_relaxed);
-}
-
 unsigned policy_gpus(uint64_t *ret_set)
 {
     *ret_set = atomic_load_explicit(&runtime.plan.gpu_set, memory_order_relaxed);

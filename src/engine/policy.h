@@ -45,11 +45,6 @@ unsigned policy_gpus(uint64_t *ret_set);
 bool policy_saves_state(void);
 /* Does state go directly from GPU to GPU (migration `p2p`)? */
 bool policy_peer_copies(void);
-/*
- * Does an analysis count every piece and chunk of the plan's length as one request? Then the engine
- * is given away at these borders only, and the driver has one such request at a time.
- */
-bool policy_exact(void);
 /* Grows with every plan that is taken; 0: none was. */
 unsigned policy_plan_number(void);
 

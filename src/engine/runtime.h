@@ -149,6 +149,15 @@ static inline baton_nsec policy_piece(void)
     return atomic_load_explicit(&runtime.plan.piece, memory_order_relaxed);
 }
 
+/*
+ * Does an analysis count every piece and chunk of the plan's length as one request? Then the engine
+ * is given away at these borders only, and the driver has one such request at a time.
+ */
+static inline bool policy_exact(void)
+{
+    return atomic_load_explicit(&runtime.plan.exact, memory_order_relaxed);
+}
+
 static inline bool recorder_on(void)
 {
     return runtime.recorder.on;

@@ -152,23 +152,23 @@ void worker_finish_issued(struct device_engine *engine)
  * Leaving and coming back would let a program of lower priority begin a piece at every border of
  * two queued launches.
  */
-static void carry_over(struct device_engine *engine)
+static void stay_between(struct device_engine *engine)
 {
-    engine->carried = engine_try_enter(engine, ENGINE_STAY);
+    engine->stays = engine_try_enter(engine, ENGINE_STAY);
 }
 
-void step_drop_carried(struct device_engine *engine)
+void step_end_stay(struct device_engine *engine)
 {
-    if (engine->carried)
+    if (engine->stays)
         engine_exit(engine, engine->kind, ENGINE_STAY);
-    engine->carried = false;
+    engine->stays = false;
 }
 
 static void enter_for(struct device_engine *engine, const struct command *command)
 {
     bool entered = engine_try_enter(engine, command->predicted);
 
-    step_drop_carried(engine);
+    step_end_stay(engine);
     if (entered)
         return;
     worker_finish_issued(engine);
@@ -214,7 +214,7 @@ static int try_spread(struct device_engine *engine, struct command *command, boo
     int code;
 
     worker_finish_issued(engine);
-    step_drop_carried(engine);
+    step_end_stay(engine);
     flight_reap(engine, true);
     begin_at = recorder_on() ? clock_now() : 0;
     code = command->ops->issue_spread(engine, command, ret_done);
@@ -252,7 +252,7 @@ static void issue_one(struct device_engine *engine, struct command *command)
     policy_resolve(&command->policy);
     graph_progress(command, COMMAND_SUBMITTED);
     if (!command->leased || !command->ops->decided(command, 0))
-        step_drop_carried(engine);
+        step_end_stay(engine);
     await_decision(engine, command);
     if (command->ops->spreads && command->ops->spreads(command))
         code = try_spread(engine, command, &done);
@@ -316,14 +316,14 @@ bool step_run(struct device_engine *engine, const struct helper_wait *wait)
         command->waited_for = wait && command == wait->last;
         begin_step(engine);
         issue_one(engine, command);
-        step_drop_carried(engine);
+        step_end_stay(engine);
     } else if ((command = next_issued(engine, wait))) {
         more =
             /* program code may take long */
             first_for(wait, &engine->ready) && !command->callbacks;
         begin_step(engine);
-        if (more && !engine->carried)
-            carry_over(engine);
+        if (more && !engine->stays)
+            stay_between(engine);
         finish(engine, command);
     } else if (!wait && take_drain(engine)) {
         begin_step(engine);

@@ -40,6 +40,6 @@ bool step_has_work(const struct device_engine *engine);
 void step_wake_workers(void);
 
 /* Leaves the engine that was kept from one queued command to the next. */
-void step_drop_carried(struct device_engine *engine);
+void step_end_stay(struct device_engine *engine);
 
 #endif

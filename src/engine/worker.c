@@ -181,7 +181,7 @@ static void stop(struct device_engine *engine, const struct timespec *until)
     if (engine->started && engine != step_thread.serving)
         pthread_join(engine->thread, NULL);
     if (!worker_drives(engine))
-        step_drop_carried(engine);
+        step_end_stay(engine);
 }
 
 void worker_announce_stop(void)

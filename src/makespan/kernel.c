@@ -14,7 +14,7 @@ struct kernel_builder {
 };
 
 /* Appends times letters; -ENOMEM, or -EFBIG past KERNEL_MAX_INSTRUCTIONS. */
-static int append(struct kernel_builder *builder, enum unit unit, size_t times)
+static int append(struct kernel_builder *builder, enum kernel_unit unit, size_t times)
 {
     if (times > KERNEL_MAX_INSTRUCTIONS - builder->n)
         return -EFBIG;
@@ -99,7 +99,7 @@ int kernel_parse(const char *text, size_t length, const char *name, struct kerne
             result = reject(ret_error, name, at, text, length, "one of the letters L, C, S, D, or /");
             goto fail;
         }
-        result = append(&builder, (enum unit)(letter - UNIT_LETTERS), count);
+        result = append(&builder, (enum kernel_unit)(letter - UNIT_LETTERS), count);
         if (result == -EFBIG)
             result = reject(ret_error, name, begin, text, length, "at most 1048576 instructions");
         if (result)
@@ -182,7 +182,7 @@ int kernel_normalise(const struct kernel *kernel, const struct kernel_timing *ti
 
     normal_units(timing, capacity, times);
     for (size_t i = 0; i < kernel->n; i++) {
-        enum unit unit = KERNEL_UNIT(kernel->units[i]);
+        enum kernel_unit unit = KERNEL_UNIT(kernel->units[i]);
 
         result = append(&builder, unit, times[unit]);
         if (result) {

@@ -13,7 +13,7 @@
 #include "base/input_error.h"
 
 /* The kinds of computational units, in the order of the letters "LCSD". */
-enum unit { UNIT_L, UNIT_C, UNIT_S, UNIT_D, N_UNITS };
+enum kernel_unit { UNIT_L, UNIT_C, UNIT_S, UNIT_D, N_UNITS };
 
 #define UNIT_LETTERS "LCSD"
 
@@ -35,7 +35,7 @@ enum unit { UNIT_L, UNIT_C, UNIT_S, UNIT_D, N_UNITS };
 #define KERNEL_UNIT(mark) ((mark) & (KERNEL_BARRIER - 1))
 
 struct kernel {
-    /* owned; enum unit of each instruction, KERNEL_BARRIER added where a barrier follows */
+    /* owned; enum kernel_unit of each instruction, KERNEL_BARRIER added where a barrier follows */
     uint8_t *units;
     size_t n;
 };

@@ -1,6 +1,7 @@
 #include "model/batch_file.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -248,13 +248,17 @@ baton_nsec overheads_copy_cost(const struct overheads *overheads, enum copy_dire
 
 void overheads_print(const struct overheads *overheads, const char *indent, FILE *out)
 {
+    size_t n = 0;
+
     for (size_t i = 0; i < N_FIELDS; i++) {
         (void)fprintf(out, "%s%s: ", indent, fields[i].key);
         print_duration(*(const baton_nsec *)(const void *)((const char *)overheads + fields[i].offset),
                        NSEC_PER_US, out);
         (void)fputc('\n', out);
     }
-    if (overheads->n_copies[COPY_IN] + overheads->n_copies[COPY_OUT] + overheads->n_copies[COPY_P2P] == 0)
+    for (size_t d = 0; d < COPY_DIRECTIONS; d++)
+        n += overheads->n_copies[d];
+    if (n == 0)
         return;
     (void)fprintf(out, "%scopies:\n", indent);
     for (size_t d = 0; d < COPY_DIRECTIONS; d++) {

@@ -27,7 +27,7 @@ enum migration {
     MIGRATION_ON_DEMAND, /* copied off when needed; analysed as P2P */
 };
 
-enum copy_direction { COPY_IN, COPY_OUT, COPY_P2P, COPY_DIRECTIONS };
+enum copy_direction { DIRECTION_IN, DIRECTION_OUT, DIRECTION_P2P, COPY_DIRECTIONS };
 
 /* Cost of copying one chunk of this size. */
 struct copy_cost {

@@ -10,7 +10,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "base/arena.h"
 #include "base/input_error.h"
@@ -96,9 +95,6 @@ int topology_read_file(const char *path, struct topology *ret_topology, struct i
 int topology_read(const char *name, const char *text, size_t size, struct topology *ret_topology,
                   struct input_error *ret_error);
 void topology_done(struct topology *topology);
-
-/* Prints YAML that reads back as the same topology. */
-void topology_print(const struct topology *topology, FILE *out);
 
 /* Index of the node, or -1. */
 int topology_node(const struct topology *topology, const char *name);

@@ -53,9 +53,9 @@ static const char *const hidden_functions[] = {
 
 /* How the recording functions are called. */
 enum buffer_form {
-    FORM_UNKNOWN, /* no version, an unknown version, or devices that differ: hidden */
-    FORM_PLAIN,   /* 0.9.0 to 0.9.4 */
-    FORM_LISTED,  /* from 0.9.5 on, with a list of properties */
+    FORM_UNKNOWN,  /* no version, an unknown version, or devices that differ: hidden */
+    FORM_UNLISTED, /* 0.9.0 to 0.9.4 */
+    FORM_LISTED,   /* from 0.9.5 on, with a list of properties */
 };
 
 static const char buffer_extension[] = "cl_khr_command_buffer";
@@ -63,7 +63,7 @@ static const char buffer_extension[] = "cl_khr_command_buffer";
 static enum buffer_form form_of_version(cl_version version)
 {
     return version < CL_MAKE_VERSION(0, 9, 0) || version >= CL_MAKE_VERSION(0, 10, 0) ? FORM_UNKNOWN
-           : version < CL_MAKE_VERSION(0, 9, 5)                                       ? FORM_PLAIN
+           : version < CL_MAKE_VERSION(0, 9, 5)                                       ? FORM_UNLISTED
                                                                                       : FORM_LISTED;
 }
 

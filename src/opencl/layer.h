@@ -1,7 +1,7 @@
 /*
  * libbaton-layer.so, which the loader puts between an OpenCL program and its driver. The layer
  * copies the driver's table and overrides the entry points that schedule (entry.h). Handles stay
- * the driver's own; the layer's records lie beside them (handle_table.h).
+ * the driver's own; the layer's records lie beside them (engine/handle_table.h).
  *
  * The path of a command: an entry point of enqueue/ makes a struct opencl_command
  * (graph/opencl_command.h). enqueue/opencl_submit.h gives it to the driver at once, or to the

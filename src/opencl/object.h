@@ -1,9 +1,9 @@
 /*
  * What every record of a program's object begins with: queues, memory, kernels, programs. It has
  * two counts. `refs` counts the record's own references: one for its place in the table
- * (handle_table.h), one per look-up, one per command that uses it. `app_refs` counts the program's,
- * by clRetain and clRelease. At the last of these the record leaves its table, and it lives on
- * while `refs` remain.
+ * (engine/handle_table.h), one per look-up, one per command that uses it. `app_refs` counts the
+ * program's, by clRetain and clRelease. At the last of these the record leaves its table, and it
+ * lives on while `refs` remain.
  */
 #ifndef OPENCL_OBJECT_H
 #define OPENCL_OBJECT_H

@@ -130,7 +130,7 @@ void ck_request(struct sched_core *core, struct token_cluster *cluster, lane_id 
 
 void ck_leave(struct sched_core *core, struct token_cluster *cluster, lane_id id)
 {
-    struct lane *lane = &core->lanes[id];
+    struct sched_lane *lane = &core->lanes[id];
     struct job *job = &core->jobs[job_of(core, id)];
     lane_id *queue = cluster->queues[0];
 
@@ -235,7 +235,7 @@ static void admit(struct sched_core *core)
         for (unsigned i = 0; i < core->config.cpu_cluster && i < cluster->n; i++) {
             const struct job *job = &core->jobs[cluster->jobs[i]];
             struct token_cluster *tokens;
-            struct lane *lane;
+            struct sched_lane *lane;
 
             if (job->ck_lane == NO_LANE || core->lanes[job->ck_lane].token != TOKEN_PARKED ||
                 job->ck_donee != SCHED_NO_JOB || job->dead)

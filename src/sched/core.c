@@ -361,7 +361,7 @@ static int job_done(struct sched_core *core, const struct sched_event *event)
 static int lane_event(struct sched_core *core, const struct sched_event *event)
 {
     lane_id lane = lane_of(core, event->job, event->lane);
-    const struct lane *state = &core->lanes[lane];
+    const struct sched_lane *state = &core->lanes[lane];
 
     switch (event->kind) {
     case SCHED_TOKEN_REQUEST:

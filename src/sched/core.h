@@ -10,9 +10,9 @@
  * caller picks all ids below the capacities of the configuration.
  *
  * Idle leases (M3). For the core, a client that keeps an engine without using it has released it.
- * Before the caller feeds another client's request for that engine, the caller takes the cached
- * permission back. If the client has become busy again, the caller first feeds an ENGINE_REQUEST
- * for that client. The core grants it in the same step, since the engine is free.
+ * Before the caller feeds another client's request for that engine, the caller ends the lease. If
+ * the client has become busy again, the caller first feeds an ENGINE_REQUEST for that client. The
+ * core grants it in the same step, since the engine is free.
  */
 #ifndef SCHED_CORE_H
 #define SCHED_CORE_H
@@ -259,7 +259,7 @@ void sched_core_reset(struct sched_core *core);
 int sched_core_handle(struct sched_core *core, const struct sched_event *event,
                       const struct sched_decision **ret_decisions, size_t *ret_n);
 
-/* Names of engines; `copy` is COPY_IN or COPY_OUT (two copy engines: 0 for in, 1 for out). */
+/* Names of engines. Of two copy engines, DIRECTION_IN is the first, DIRECTION_OUT the second. */
 engine_id sched_execution_engine(const struct sched_core *core, unsigned gpu);
 engine_id sched_copy_engine(const struct sched_core *core, unsigned gpu, enum copy_direction copy);
 engine_id sched_bus_engine(const struct sched_core *core, unsigned bus);
@@ -278,9 +278,6 @@ struct engine_set sched_copy_engines(const struct sched_core *core, unsigned gpu
 
 /* Questions; they change nothing. */
 const struct sched_config *sched_core_config(const struct sched_core *core);
-/* The lowest unused id, or SCHED_FULL. */
-int sched_core_unused_client(const struct sched_core *core, client_id *ret_client);
-int sched_core_unused_job(const struct sched_core *core, job_id *ret_job);
 /* Is this id in use (a deferred end included)? */
 bool sched_core_has_job(const struct sched_core *core, job_id job);
 /* The job that holds the engine; SCHED_NO_JOB: the engine is free or blocked. */

@@ -31,7 +31,7 @@ static bool claims_border(const struct sched_core *core, lane_id waiter, lane_id
  */
 static bool call_for(const struct sched_core *core, const struct engine *engine, enum sched_action *ret_call)
 {
-    const struct lane *lane = &core->lanes[engine->holder];
+    const struct sched_lane *lane = &core->lanes[engine->holder];
 
     if (core->jobs[job_of(core, engine->holder)].dead || lane->yielding || lane->batch)
         return false;
@@ -59,7 +59,7 @@ void engine_emit_calls(struct sched_core *core)
         const struct engine *engine = &core->engines[e];
         struct sched_decision *decision;
         enum sched_action call;
-        struct lane *lane;
+        struct sched_lane *lane;
 
         if (engine->holder == NO_LANE || engine->n == 0 || !call_for(core, engine, &call))
             continue;

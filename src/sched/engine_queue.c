@@ -78,14 +78,14 @@ static void queue_remove(struct sched_core *core, engine_id id, lane_id lane)
     engine_set_add(&core->touched, id);
 }
 
-static void forget_calls(struct lane *lane)
+static void forget_calls(struct sched_lane *lane)
 {
     lane->yielding = lane->turned = false;
 }
 
 static void enqueue(struct sched_core *core, lane_id id)
 {
-    struct lane *lane = &core->lanes[id];
+    struct sched_lane *lane = &core->lanes[id];
 
     core->pushes_changed = true;
     lane->state = ENGINE_WAITS;
@@ -97,7 +97,7 @@ static void enqueue(struct sched_core *core, lane_id id)
 
 static void dequeue(struct sched_core *core, lane_id id)
 {
-    struct lane *lane = &core->lanes[id];
+    struct sched_lane *lane = &core->lanes[id];
 
     core->pushes_changed = true;
     engine_set_each(core, &lane->engines, e) queue_remove(core, e, id);
@@ -134,7 +134,7 @@ static bool may_start_all(const struct sched_core *core, lane_id id)
  */
 static engine_id choose_engine(const struct sched_core *core, lane_id id)
 {
-    const struct lane *lane = &core->lanes[id];
+    const struct sched_lane *lane = &core->lanes[id];
     engine_id best = SCHED_NO_ENGINE;
     unsigned best_cost = 3;
 
@@ -152,7 +152,7 @@ static engine_id choose_engine(const struct sched_core *core, lane_id id)
 
 static void take(struct sched_core *core, lane_id id)
 {
-    struct lane *lane = &core->lanes[id];
+    struct sched_lane *lane = &core->lanes[id];
 
     engine_set_each(core, &lane->engines, e)
     {
@@ -169,7 +169,7 @@ static void take(struct sched_core *core, lane_id id)
 /* Grants the waiting lane if the rules allow it now. */
 static bool try_start(struct sched_core *core, lane_id id)
 {
-    struct lane *lane = &core->lanes[id];
+    struct sched_lane *lane = &core->lanes[id];
 
     if (core->jobs[job_of(core, id)].dead)
         return false;
@@ -245,7 +245,7 @@ static bool names_unknown(const struct sched_core *core, const struct engine_set
  * E3: under a token a lane may ask for its execution engine, its copy engine, or its copy engine
  * and a peer's.
  */
-static bool allowed_under_token(const struct sched_core *core, const struct lane *lane,
+static bool allowed_under_token(const struct sched_core *core, const struct sched_lane *lane,
                                 const struct sched_event *event)
 {
     unsigned executions = 0;
@@ -274,7 +274,7 @@ static bool allowed_under_token(const struct sched_core *core, const struct lane
 int engine_request(struct sched_core *core, const struct sched_event *event)
 {
     lane_id id = lane_of(core, event->job, event->lane);
-    struct lane *lane = &core->lanes[id];
+    struct sched_lane *lane = &core->lanes[id];
 
     if (lane->state != ENGINE_NONE || set_is_empty(core, &event->engines))
         return SCHED_REFUSED;
@@ -336,7 +336,7 @@ static void park(struct sched_core *core, lane_id id, const struct engine_set *h
 
 int engine_piece_done(struct sched_core *core, lane_id id)
 {
-    struct lane *lane = &core->lanes[id];
+    struct sched_lane *lane = &core->lanes[id];
     const struct job *job = &core->jobs[job_of(core, id)];
     struct engine_set held = lane->engines;
 
@@ -370,7 +370,7 @@ int engine_piece_done(struct sched_core *core, lane_id id)
 
 void engine_leave(struct sched_core *core, lane_id id)
 {
-    struct lane *lane = &core->lanes[id];
+    struct sched_lane *lane = &core->lanes[id];
     struct engine_set freed = lane->engines;
 
     if (lane->state == ENGINE_NONE)
@@ -418,7 +418,7 @@ void engine_rerank(struct sched_core *core, job_id job)
 {
     for (unsigned l = 0; l < core->config.lanes; l++) {
         lane_id id = lane_of(core, job, l);
-        struct lane *lane = &core->lanes[id];
+        struct sched_lane *lane = &core->lanes[id];
         bool yielding = lane->yielding;
 
         if (lane->state == ENGINE_NONE)
@@ -435,7 +435,7 @@ void engine_rerank(struct sched_core *core, job_id job)
 
 static void throttle_lane(struct sched_core *core, lane_id id)
 {
-    struct lane *lane = &core->lanes[id];
+    struct sched_lane *lane = &core->lanes[id];
     struct sched_decision *decision;
 
     if (lane->state == ENGINE_WAITS) {
@@ -479,7 +479,7 @@ void engine_unpark(struct sched_core *core, job_id job)
 void engine_emit_grants(struct sched_core *core)
 {
     for (size_t i = 0; i < core->n_granted; i++) {
-        const struct lane *lane = &core->lanes[core->granted[i]];
+        const struct sched_lane *lane = &core->lanes[core->granted[i]];
         struct sched_decision *decision;
 
         if (lane->state != ENGINE_HOLDS)

@@ -33,7 +33,7 @@ static job_id pushed_by_queues(const struct sched_core *core, job_id id)
     if (core->jobs[id].engaged == 0)
         return id;
     for (unsigned l = 0; l < core->config.lanes; l++) {
-        const struct lane *lane = &core->lanes[lane_of(core, id, l)];
+        const struct sched_lane *lane = &core->lanes[lane_of(core, id, l)];
 
         if (lane->state != ENGINE_HOLDS)
             continue;
@@ -64,7 +64,7 @@ static void update_by_queues(struct sched_core *core, job_id left)
 /* next(w) of G4. */
 static lane_id pushes(const struct sched_core *core, lane_id id)
 {
-    const struct lane *lane = &core->lanes[id];
+    const struct sched_lane *lane = &core->lanes[id];
 
     if (lane->state == ENGINE_WAITS) {
         engine_set_each(core, &lane->engines, e)

@@ -50,7 +50,7 @@ struct share {
     bool contended;        /* an equal of another client waits for one of its engines */
 };
 
-struct lane {
+struct sched_lane {
     /* Engines. */
     enum engine_state state;
     bool one_of, batch;
@@ -166,7 +166,7 @@ struct sched_core {
     unsigned n_gpu_clusters, n_cpu_clusters;
     struct client *clients;
     struct job *jobs;
-    struct lane *lanes;
+    struct sched_lane *lanes;
     struct engine *engines;
     struct token_cluster *clusters;
     struct cpu_cluster *cpu_clusters;
@@ -284,7 +284,7 @@ void share_update(struct sched_core *core);
  * Of two equals: how much more engine time one has been served than the other. If positive, the
  * other precedes it.
  */
-baton_nsec share_ahead(const struct lane *lane, const struct lane *other);
+baton_nsec share_ahead(const struct sched_lane *lane, const struct sched_lane *other);
 
 /* lane_place.c */
 int place_job(struct sched_core *core, const struct sched_event *event);

@@ -13,7 +13,7 @@ engine_id sched_execution_engine(const struct sched_core *core, unsigned gpu)
 
 engine_id sched_copy_engine(const struct sched_core *core, unsigned gpu, enum copy_direction copy)
 {
-    return gpu * core->engines_per_gpu + 1 + (copy == COPY_OUT && core->config.copy_engines == 2);
+    return gpu * core->engines_per_gpu + 1 + (copy == DIRECTION_OUT && core->config.copy_engines == 2);
 }
 
 engine_id sched_bus_engine(const struct sched_core *core, unsigned bus)
@@ -69,28 +69,6 @@ struct engine_set sched_copy_engines(const struct sched_core *core, unsigned gpu
 const struct sched_config *sched_core_config(const struct sched_core *core)
 {
     return &core->config;
-}
-
-int sched_core_unused_client(const struct sched_core *core, client_id *ret_client)
-{
-    for (client_id c = 0; c < core->config.clients; c++) {
-        if (!core->clients[c].used) {
-            *ret_client = c;
-            return 0;
-        }
-    }
-    return SCHED_FULL;
-}
-
-int sched_core_unused_job(const struct sched_core *core, job_id *ret_job)
-{
-    for (job_id j = 0; j < core->config.jobs; j++) {
-        if (!core->jobs[j].used) {
-            *ret_job = j;
-            return 0;
-        }
-    }
-    return SCHED_FULL;
 }
 
 bool sched_core_has_job(const struct sched_core *core, job_id job)

@@ -139,7 +139,7 @@ static void unlink_donor(struct sched_core *core, struct token_cluster *cluster,
 
 static void append(struct sched_core *core, struct token_cluster *cluster, lane_id id, unsigned q)
 {
-    struct lane *lane = &core->lanes[id];
+    struct sched_lane *lane = &core->lanes[id];
 
     lane->token = TOKEN_QUEUED;
     lane->queue = q;
@@ -153,7 +153,7 @@ static void append(struct sched_core *core, struct token_cluster *cluster, lane_
 /* Moves a waiting request into a legal queue. */
 static void put(struct sched_core *core, struct token_cluster *cluster, lane_id id)
 {
-    struct lane *lane = &core->lanes[id];
+    struct sched_lane *lane = &core->lanes[id];
 
     if (lane->token == TOKEN_DONOR)
         unlink_donor(core, cluster, id);
@@ -185,7 +185,7 @@ static lane_id free_donee(const struct sched_core *core, const struct token_clus
 {
     for (unsigned i = cluster->n_incomplete; i-- > 0;) {
         lane_id id = cluster->incomplete[i];
-        const struct lane *lane = &core->lanes[id];
+        const struct sched_lane *lane = &core->lanes[id];
 
         if ((lane->token == TOKEN_QUEUED || lane->token == TOKEN_HELD) && lane->donor == NO_LANE &&
             !in_top(core, cluster, id))
@@ -300,7 +300,7 @@ void r2dglp_repair(struct sched_core *core, struct token_cluster *cluster)
 /* R4, R5, R6: an FQ entry leaves. */
 static void depart(struct sched_core *core, struct token_cluster *cluster, lane_id id)
 {
-    struct lane *lane = &core->lanes[id];
+    struct sched_lane *lane = &core->lanes[id];
     unsigned q = lane->queue;
     bool was_head = cluster->queues[q][0] == id;
     lane_id next = lane->donor;
@@ -319,7 +319,7 @@ static void depart(struct sched_core *core, struct token_cluster *cluster, lane_
 
 void r2dglp_leave(struct sched_core *core, struct token_cluster *cluster, lane_id id)
 {
-    struct lane *lane = &core->lanes[id];
+    struct sched_lane *lane = &core->lanes[id];
 
     (void)array_remove(cluster->incomplete, &cluster->n_incomplete, id);
     if (lane->token == TOKEN_DONOR)

@@ -52,7 +52,7 @@ bool share_equals(const struct sched_core *core, const struct job *a, const stru
     return shares(core, a) && rank_compare(a, b) == 0;
 }
 
-baton_nsec share_ahead(const struct lane *lane, const struct lane *other)
+baton_nsec share_ahead(const struct sched_lane *lane, const struct sched_lane *other)
 {
     return lane->share.tag + lane->share.lead - (other->share.tag + other->share.lead);
 }
@@ -72,7 +72,7 @@ static bool rivals(const struct sched_core *core, lane_id a, lane_id b)
  */
 static baton_nsec lead_of(const struct sched_core *core, lane_id id)
 {
-    const struct lane *lane = &core->lanes[id];
+    const struct sched_lane *lane = &core->lanes[id];
     const struct job *job = &core->jobs[job_of(core, id)];
     baton_nsec held = lane->state == ENGINE_HOLDS ? core->at - lane->charged_at : 0;
 
@@ -84,7 +84,7 @@ static baton_nsec lead_of(const struct sched_core *core, lane_id id)
 
 void share_charge(struct sched_core *core, lane_id id)
 {
-    struct lane *lane = &core->lanes[id];
+    struct sched_lane *lane = &core->lanes[id];
     struct job *job = &core->jobs[job_of(core, id)];
     struct client *client = &core->clients[job->client];
     baton_nsec time = core->at - lane->share.charged_at;
@@ -140,7 +140,7 @@ static baton_nsec most_debt(const struct sched_core *core, const struct client *
 
 void share_enter(struct sched_core *core, lane_id id)
 {
-    struct lane *lane = &core->lanes[id];
+    struct sched_lane *lane = &core->lanes[id];
     struct client *client = &core->clients[core->jobs[job_of(core, id)].client];
     baton_nsec lowest;
 
@@ -162,7 +162,7 @@ void share_enter(struct sched_core *core, lane_id id)
 
 void share_leave(struct sched_core *core, lane_id id)
 {
-    struct lane *lane = &core->lanes[id];
+    struct sched_lane *lane = &core->lanes[id];
 
     share_charge(core, id);
     if (lane->share.served)

@@ -164,7 +164,7 @@ void token_give(struct sched_core *core, lane_id id, unsigned gpu)
     core->token_granted[core->n_token_granted++] = id;
 }
 
-static baton_nsec unlimited_cost(const struct sched_core *core, const struct lane *lane, unsigned gpu)
+static baton_nsec unlimited_cost(const struct sched_core *core, const struct sched_lane *lane, unsigned gpu)
 {
     return core->gpu_load[gpu] + (gpu == lane->token_home ? 0 : lane->migration);
 }
@@ -172,7 +172,7 @@ static baton_nsec unlimited_cost(const struct sched_core *core, const struct lan
 /* rho = infinity: the least loaded GPU, by announced lengths. */
 static void grant_unlimited(struct sched_core *core, struct token_cluster *cluster, lane_id id)
 {
-    struct lane *lane = &core->lanes[id];
+    struct sched_lane *lane = &core->lanes[id];
     unsigned best = token_own_gpu(core, cluster, id);
     bool own = best != SCHED_NO_GPU;
 
@@ -230,7 +230,7 @@ int token_request(struct sched_core *core, const struct sched_event *event)
     cluster = &core->clusters[index];
     for (unsigned l = event->lane; l < event->lane + n; l++) {
         lane_id id = lane_of(core, event->job, l);
-        struct lane *lane = &core->lanes[id];
+        struct sched_lane *lane = &core->lanes[id];
 
         lane->ahead = 0;
         /* M1: one event, but its sub-jobs are ordered among themselves */
@@ -254,7 +254,7 @@ int token_request(struct sched_core *core, const struct sched_event *event)
 
 void token_leave(struct sched_core *core, lane_id id)
 {
-    struct lane *lane = &core->lanes[id];
+    struct sched_lane *lane = &core->lanes[id];
     struct token_cluster *cluster;
 
     if (!core->profile->tokens || lane->token == TOKEN_NONE)

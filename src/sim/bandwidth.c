@@ -131,7 +131,7 @@ void bandwidth_begin(struct sim *sim, size_t task, unsigned lane, unsigned gpu, 
     bandwidth->running[bandwidth->n++] =
         (struct active){.task = task,
                         .lane = lane,
-                        .flow = 2 * (size_t)gpu + (t->program.steps[t->step].copy == COPY_OUT),
+                        .flow = 2 * (size_t)gpu + (t->program.steps[t->step].copy == DIRECTION_OUT),
                         .left = bytes};
     rate_again(sim);
 }

@@ -131,8 +131,8 @@ static void begin_peer_copy(struct sim *sim, size_t id)
         sim_step_done(sim, id);
         return;
     }
-    engine_set_add(&set, sched_copy_engine(sim->core, task->token_gpu, COPY_IN));
-    engine_set_add(&set, sched_copy_engine(sim->core, task->home, COPY_OUT));
+    engine_set_add(&set, sched_copy_engine(sim->core, task->token_gpu, DIRECTION_IN));
+    engine_set_add(&set, sched_copy_engine(sim->core, task->home, DIRECTION_OUT));
     task->lanes_left = 1;
     task->lanes[0] = (struct sim_lane){.cut = &step->cut, .n_pieces = cut_count(&step->cut)};
     ask(sim, id, 0, &set, false);

@@ -107,19 +107,19 @@ static int add_state_copy(struct program_maker *maker, enum step_kind kind, enum
     const struct platform *platform = &maker->set->platform;
     struct step *step = add_step(maker, kind);
 
-    step->copy = direction == COPY_OUT ? COPY_OUT : COPY_IN;
+    step->copy = direction == DIRECTION_OUT ? DIRECTION_OUT : DIRECTION_IN;
     return cut_by_cost(maker, direction, maker->task->state,
-                       direction == COPY_OUT ? platform->chunk_out : platform->chunk_in, &step->cut);
+                       direction == DIRECTION_OUT ? platform->chunk_out : platform->chunk_in, &step->cut);
 }
 
 static int add_copy(struct program_maker *maker, const struct segment *segment, struct step *step)
 {
     const struct platform *platform = &maker->set->platform;
 
-    step->copy = segment->kind == SEGMENT_COPY_IN ? COPY_IN : COPY_OUT;
+    step->copy = segment->kind == SEGMENT_COPY_IN ? DIRECTION_IN : DIRECTION_OUT;
     if (maker->profile->tokens && segment->bytes > 0 && platform->overheads.n_copies[step->copy])
         return cut_by_cost(maker, step->copy, segment->bytes,
-                           step->copy == COPY_IN ? platform->chunk_in : platform->chunk_out, &step->cut);
+                           step->copy == DIRECTION_IN ? platform->chunk_in : platform->chunk_out, &step->cut);
     return 0;
 }
 
@@ -268,8 +268,8 @@ static int add_state_in(struct program_maker *maker)
     if (maker->task->state <= 0 || maker->set->platform.gpu_cluster == 1 || migration == MIGRATION_NONE)
         return 0;
     if (migration == MIGRATION_SYSTEM)
-        return add_state_copy(maker, STEP_COPY, COPY_IN);
-    return add_state_copy(maker, STEP_PEER_COPY, COPY_P2P);
+        return add_state_copy(maker, STEP_COPY, DIRECTION_IN);
+    return add_state_copy(maker, STEP_PEER_COPY, DIRECTION_P2P);
 }
 
 static int add_state_out(struct program_maker *maker)
@@ -277,7 +277,7 @@ static int add_state_out(struct program_maker *maker)
     if (maker->task->state <= 0 || maker->set->platform.gpu_cluster == 1 ||
         maker->set->platform.migration != MIGRATION_SYSTEM)
         return 0;
-    return add_state_copy(maker, STEP_COPY, COPY_OUT);
+    return add_state_copy(maker, STEP_COPY, DIRECTION_OUT);
 }
 
 static int make_steps(struct program_maker *maker)

@@ -114,12 +114,3 @@ bool ranges_tight(const struct ranges *ranges)
 {
     return ranges->n > RANGES_MAX / 2;
 }
-
-size_t ranges_bytes(const struct ranges *ranges)
-{
-    size_t bytes = 0;
-
-    for (unsigned i = 0; i < ranges->n; i++)
-        bytes += range_length(ranges->list[i]);
-    return bytes;
-}

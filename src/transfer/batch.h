@@ -111,7 +111,6 @@ struct batch_method {
 
 /* NULL-ended; the first is the default */
 extern const struct batch_method *const batch_methods[];
-const struct batch_method *batch_method_find(const char *name); /* or NULL */
 
 /*
  * No method can end this batch earlier. The bound combines the linear program over rates (glpk)

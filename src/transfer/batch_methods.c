@@ -9,15 +9,6 @@ const struct batch_method *const batch_methods[] = {
     &method_aligned, &method_paced, &method_bandwidth, &method_time_division, NULL,
 };
 
-const struct batch_method *batch_method_find(const char *name)
-{
-    for (size_t i = 0; batch_methods[i]; i++) {
-        if (strcmp(batch_methods[i]->name, name) == 0)
-            return batch_methods[i];
-    }
-    return NULL;
-}
-
 static void take_engine(const struct topology *topology, struct batch_flow *flow, int node, bool out)
 {
     const struct topology_node *at = &topology->nodes[node];

@@ -230,17 +230,17 @@ static void add_table_rows(struct builder *builder, const struct table_entry *en
 static bool is_implied(const struct batch *batch, unsigned link)
 {
     size_t engines = 1;
-    size_t crossing = 0;
+    size_t limiting = 0;
 
     for (size_t i = 0; i < batch->n; i++) {
         for (size_t l = 0; l < batch->flows[i].n_links; l++) {
             if (batch->flows[i].links[l] == link) {
-                crossing++;
+                limiting++;
                 engines = batch->flows[i].n_engines;
             }
         }
     }
-    return crossing == 1 && engines > 0 && batch->topology->n_table == 0;
+    return limiting == 1 && engines > 0 && batch->topology->n_table == 0;
 }
 
 static void add_rows(struct builder *builder, bool promise)

@@ -87,7 +87,7 @@ static char **make_environment(void)
 
 /* --- how it is started --- */
 
-struct start {
+struct child_start {
     const char *program;
     char **environment;
     int fd;    /* the process's standard input and output */
@@ -117,7 +117,7 @@ extern int __clone(int (*run)(void *), void *stack, int flags, void *argument, .
 /* In the new process: sets up the state that a fresh program expects. */
 ALONE static int become(void *argument)
 {
-    struct start *start = argument;
+    struct child_start *start = argument;
     char *argv[] = {(char *)start->program, NULL};
     /* the kernel's struct sigaction: SIG_DFL, no flags, no mask */
     const unsigned long usual[4] = {0};
@@ -141,7 +141,7 @@ ALONE static int become(void *argument)
 
 ALONE static int keep(void *argument)
 {
-    struct start *start = argument;
+    struct child_start *start = argument;
 
     if (clone(become, start->stack + STACK, CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, start,
               &start->pidfd) < 0)
@@ -153,7 +153,7 @@ ALONE static int keep(void *argument)
 /* 0: the process runs, and *ret_pidfd refers to it. */
 static int spawn(const char *program, int fd, int *ret_pidfd)
 {
-    struct start start = {.program = program, .environment = make_environment(), .fd = fd, .pidfd = -1};
+    struct child_start start = {.program = program, .environment = make_environment(), .fd = fd, .pidfd = -1};
     sigset_t all;
     sigset_t before;
     pid_t keeper;

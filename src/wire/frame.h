@@ -88,7 +88,7 @@ enum control_what {
 /* What happens to a task that cannot be admitted to the running set. */
 enum admission_mode { ADMISSION_OFF, ADMISSION_REFUSE, ADMISSION_BEST_EFFORT };
 
-enum verdict {
+enum admission_verdict {
     VERDICT_NONE,        /* no program has asked */
     VERDICT_ASKED,       /* being planned */
     VERDICT_ADMITTED,    /* by the analysis, or admission is off and the plan has it */

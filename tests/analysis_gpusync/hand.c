@@ -257,12 +257,12 @@ START_TEST(copies_cost_what_the_table_says)
 
     arena_init(&arena, 0);
     ck_assert_int_eq(gpusync_system_init(&platform, &arena, &system), 0);
-    NEAR(0, gpusync_copy_cost(&system, COPY_IN, 0));
-    NEAR(10, gpusync_copy_cost(&system, COPY_IN, 1));
-    NEAR(10, gpusync_copy_cost(&system, COPY_IN, 1000));
-    NEAR(20, gpusync_copy_cost(&system, COPY_IN, 1500));
-    NEAR(45, gpusync_copy_cost(&system, COPY_IN, 3000));
-    NEAR(0, gpusync_copy_cost(&system, COPY_OUT, 1000));
+    NEAR(0, gpusync_copy_cost(&system, DIRECTION_IN, 0));
+    NEAR(10, gpusync_copy_cost(&system, DIRECTION_IN, 1));
+    NEAR(10, gpusync_copy_cost(&system, DIRECTION_IN, 1000));
+    NEAR(20, gpusync_copy_cost(&system, DIRECTION_IN, 1500));
+    NEAR(45, gpusync_copy_cost(&system, DIRECTION_IN, 3000));
+    NEAR(0, gpusync_copy_cost(&system, DIRECTION_OUT, 1000));
     ck_assert_int_eq(gpusync_workspace_new(&limits, &workspace), 0);
     gpusync_load(workspace, &system, &job, 1);
     NEAR(3, workspace->tasks[0].count[OPERATION_IN]);

@@ -245,15 +245,15 @@ static size_t requests_of(const struct gpusync_system *system, const struct gpus
     if (job->kernels == 0 || queue == 'K')
         return n;
     if (queue != 'O') {
-        n += chunks(system, COPY_IN, job->bytes_in, lengths + n);
-        n += chunks(system, COPY_IN, through ? job->state : 0, lengths + n);
+        n += chunks(system, DIRECTION_IN, job->bytes_in, lengths + n);
+        n += chunks(system, DIRECTION_IN, through ? job->state : 0, lengths + n);
     }
     if (queue != 'I') {
-        n += chunks(system, COPY_OUT, job->bytes_out, lengths + n);
-        n += chunks(system, COPY_OUT, through ? job->state : 0, lengths + n);
+        n += chunks(system, DIRECTION_OUT, job->bytes_out, lengths + n);
+        n += chunks(system, DIRECTION_OUT, through ? job->state : 0, lengths + n);
     }
     if (queue == 'A')
-        n += chunks(system, COPY_P2P, peer ? job->state : 0, lengths + n);
+        n += chunks(system, DIRECTION_P2P, peer ? job->state : 0, lengths + n);
     return n;
 }
 

@@ -86,9 +86,9 @@ START_TEST(memory_is_found_from_its_middle_and_counted)
 
     open_memory();
     ck_assert_int_eq(memory_allocate(&block, 512), 0);
-    ck_assert(memory_find(block.address + 999, &found));
+    ck_assert(memory_block_at(block.address + 999, &found));
     ck_assert_uint_eq(found.id, block.id);
-    ck_assert(!memory_find(block.address + 1000, &found));
+    ck_assert(!memory_block_at(block.address + 1000, &found));
     ck_assert(memory_covers(block.address, 1000));
     ck_assert(!memory_covers(block.address, 1001));
     ck_assert(!memory_covers(block.address + 1, UINT64_MAX));
@@ -139,7 +139,7 @@ START_TEST(memory_of_a_graph_is_the_program_s_while_it_is_live)
     ck_assert(memory_set_live(block.address, true));
     ck_assert(!memory_set_live(block.address, true));
     memory_end_graph(block.address, block.id); /* the node goes first */
-    ck_assert(memory_find(block.address, &found));
+    ck_assert(memory_block_at(block.address, &found));
     ck_assert_int_eq(found.kind, MEMORY_DEVICE);
 }
 END_TEST

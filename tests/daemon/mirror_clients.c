@@ -103,7 +103,7 @@ void begin_step(struct machine_world *world, size_t id)
         settle(world);
         return;
     case STEP_COPY:
-        ask(world, id, gpu_of(world, id), step->copy == COPY_IN ? ENGINE_COPY_IN : ENGINE_COPY_OUT,
+        ask(world, id, gpu_of(world, id), step->copy == DIRECTION_IN ? ENGINE_COPY_IN : ENGINE_COPY_OUT,
             &step->cut);
         return;
     case STEP_KERNEL:

@@ -52,7 +52,7 @@ START_TEST(instructions_go_to_their_units)
 {
     static const struct {
         const char *opcode;
-        enum unit unit;
+        enum kernel_unit unit;
     } known[] = {
         {"ld.global.v4.f32", UNIT_L},
         {"st.shared.f64", UNIT_L},
@@ -78,7 +78,7 @@ START_TEST(instructions_go_to_their_units)
         {"call.uni", UNIT_C},
         {"ret", UNIT_C},
     };
-    enum unit unit;
+    enum kernel_unit unit;
 
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         ck_assert(units_of(known[i].opcode, strlen(known[i].opcode), &unit));

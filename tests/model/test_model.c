@@ -372,11 +372,11 @@ START_TEST(copies_cost_linearly_between_entries_and_proportionally_beyond)
                                &set, &error),
                      0);
     overheads = &set.platform.overheads;
-    ck_assert_int_eq(overheads_copy_cost(overheads, COPY_IN, 6144), 12000);
-    ck_assert_int_eq(overheads_copy_cost(overheads, COPY_IN, 1), 10000);
-    ck_assert_int_eq(overheads_copy_cost(overheads, COPY_IN, 16384), 28000);
-    ck_assert_int_eq(overheads_copy_cost(overheads, COPY_IN, 0), 0);
-    ck_assert_int_eq(overheads_copy_cost(overheads, COPY_OUT, 4096), 0);
+    ck_assert_int_eq(overheads_copy_cost(overheads, DIRECTION_IN, 6144), 12000);
+    ck_assert_int_eq(overheads_copy_cost(overheads, DIRECTION_IN, 1), 10000);
+    ck_assert_int_eq(overheads_copy_cost(overheads, DIRECTION_IN, 16384), 28000);
+    ck_assert_int_eq(overheads_copy_cost(overheads, DIRECTION_IN, 0), 0);
+    ck_assert_int_eq(overheads_copy_cost(overheads, DIRECTION_OUT, 4096), 0);
     task_set_done(&set);
 }
 END_TEST

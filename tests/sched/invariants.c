@@ -24,8 +24,8 @@ static bool broke(const struct check *check, const char *rule, unsigned a, unsig
  */
 static bool before(const struct check *check, unsigned a, unsigned b)
 {
-    const struct lane *x = &check->core->lanes[a];
-    const struct lane *y = &check->core->lanes[b];
+    const struct sched_lane *x = &check->core->lanes[a];
+    const struct sched_lane *y = &check->core->lanes[b];
 
     if (check->world->equals)
         return x->share.tag != y->share.tag ? x->share.tag < y->share.tag : x->seq < y->seq;
@@ -212,7 +212,7 @@ static bool check_queues(const struct check *check, const struct token_cluster *
         if (cluster->lengths[q] > cluster->cap)
             return broke(check, "R2DGLP (ii): a queue is longer than CAP", q, cluster->lengths[q]);
         for (unsigned i = 0; i < cluster->lengths[q]; i++) {
-            const struct lane *lane = &check->core->lanes[cluster->queues[q][i]];
+            const struct sched_lane *lane = &check->core->lanes[cluster->queues[q][i]];
 
             if (lane->queue != q || lane->token != (i ? TOKEN_QUEUED : TOKEN_HELD))
                 return broke(check, "R2DGLP (i): the head, and only the head, holds the replica", q, i);
@@ -234,12 +234,12 @@ static bool check_queues(const struct check *check, const struct token_cluster *
 static bool check_donors(const struct check *check)
 {
     for (unsigned c = 0; c < check->world->clients; c++) {
-        const struct lane *lane = &check->core->lanes[c];
+        const struct sched_lane *lane = &check->core->lanes[c];
 
         if (lane->token == TOKEN_PARKED && in_top(check, c))
             return broke(check, "R2DGLP (iv): a top request is parked", c, 0);
         if (lane->token == TOKEN_DONOR) {
-            const struct lane *donee = &check->core->lanes[lane->donee];
+            const struct sched_lane *donee = &check->core->lanes[lane->donee];
 
             if (lane->donor != NO_LANE || donee->donor != c ||
                 (donee->token != TOKEN_QUEUED && donee->token != TOKEN_HELD))
@@ -254,7 +254,7 @@ static bool check_donors(const struct check *check)
 /* next(w) once more, from the rule's text. */
 static unsigned next_of(const struct check *check, unsigned w)
 {
-    const struct lane *lane = &check->core->lanes[w];
+    const struct sched_lane *lane = &check->core->lanes[w];
 
     if (waits(check, w)) {
         for (unsigned c = 0; c < check->world->clients; c++) {

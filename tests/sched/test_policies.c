@@ -138,11 +138,11 @@ START_TEST(a_job_takes_turns_with_itself_on_the_bus)
     release(&story, 0, 0, 50);
     must(&story, (struct sched_event){.kind = SCHED_ENGINE_REQUEST,
                                       .job = 0,
-                                      .engines = sched_copy_engines(story.core, 0, COPY_IN)});
+                                      .engines = sched_copy_engines(story.core, 0, DIRECTION_IN)});
     must(&story, (struct sched_event){.kind = SCHED_ENGINE_REQUEST,
                                       .job = 0,
                                       .lane = 1,
-                                      .engines = sched_copy_engines(story.core, 0, COPY_OUT)});
+                                      .engines = sched_copy_engines(story.core, 0, DIRECTION_OUT)});
     ck_assert(decided(&story, SCHED_TURN, 0) && !decided(&story, SCHED_YIELD, 0));
     sched_core_free(story.core);
 }

@@ -127,8 +127,8 @@ START_TEST(engines_need_a_token_of_their_gpu_under_gpusync)
                                           .job = 0,
                                           .engines = one(sched_execution_engine(story.core, 1 - gpu))}),
         SCHED_REFUSED); /* E3: of a foreign GPU */
-    pair = one(sched_copy_engine(story.core, gpu, COPY_IN));
-    engine_set_add(&pair, sched_copy_engine(story.core, 1 - gpu, COPY_OUT));
+    pair = one(sched_copy_engine(story.core, gpu, DIRECTION_IN));
+    engine_set_add(&pair, sched_copy_engine(story.core, 1 - gpu, DIRECTION_OUT));
     must(&story,
          (struct sched_event){.kind = SCHED_ENGINE_REQUEST, .job = 0, .engines = pair}); /* peer to peer */
     ck_assert_int_eq(tell(&story, (struct sched_event){.kind = SCHED_TOKEN_RELEASE, .job = 0}),

@@ -137,7 +137,7 @@ static void forget_time(struct explorer *explorer)
     size_t n = 0;
 
     for (lane_id l = 0; l < core->n_lanes; l++) {
-        struct lane *lane = &core->lanes[l];
+        struct sched_lane *lane = &core->lanes[l];
 
         if (lane->state == ENGINE_HOLDS)
             share_charge(core, l);
@@ -172,7 +172,7 @@ static void forget_time(struct explorer *explorer)
 
 /* What no longer matters is zeroed; what matters only by order is ranked. */
 /* A lane of the core, without what decides nothing; its numbers join the list. */
-static size_t canonical_lane(const struct explorer *explorer, struct lane *lane, uint64_t *numbers[])
+static size_t canonical_lane(const struct explorer *explorer, struct sched_lane *lane, uint64_t *numbers[])
 {
     const struct sched_core *core = explorer->core;
     size_t n = 0;

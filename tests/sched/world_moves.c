@@ -274,7 +274,8 @@ static size_t lane_moves(const struct explorer *explorer, unsigned c, struct sch
 
             if (tokens &&
                 !engine_set_has(&request->engines, sched_execution_engine(explorer->core, lane->gpu)) &&
-                !engine_set_has(&request->engines, sched_copy_engine(explorer->core, lane->gpu, COPY_IN)))
+                !engine_set_has(&request->engines,
+                                sched_copy_engine(explorer->core, lane->gpu, DIRECTION_IN)))
                 continue;
             moves[n++] = (struct sched_event){.kind = SCHED_ENGINE_REQUEST,
                                               .job = c,

@@ -53,11 +53,11 @@ static void done(struct fixture *fixture)
     topology_done(&fixture->topology);
 }
 
-static double total_ms(const struct fixture *fixture, const char *method)
+static double total_ms(const struct fixture *fixture, const struct batch_method *method)
 {
     struct batch_timeline timeline;
 
-    ck_assert_int_eq(batch_predict(&fixture->batch, batch_method_find(method), &timeline, NULL), 0);
+    ck_assert_int_eq(batch_predict(&fixture->batch, method, &timeline, NULL), 0);
     return nsec_to_ms(timeline.total);
 }
 
@@ -76,7 +76,7 @@ static void check_table2(const char *topology, const char *batch, const double e
     struct fixture fixture;
 
     load_example(&fixture, topology, batch);
-    ck_assert_int_eq(batch_predict(&fixture.batch, batch_method_find("aligned"), &timeline, NULL), 0);
+    ck_assert_int_eq(batch_predict(&fixture.batch, &method_aligned, &timeline, NULL), 0);
     ck_assert_uint_eq(timeline.n, n);
     for (size_t i = 0; i < n; i++) {
         ck_assert_double_eq_tol(nsec_to_ms(timeline.total - timeline.streams[i].copy_begin), expected[i],
@@ -102,10 +102,10 @@ START_TEST(the_example_of_section_2_4_takes_what_the_paper_says)
     struct fixture fixture;
 
     load_example(&fixture, "paper-example", "paper-example");
-    ck_assert_double_eq_tol(total_ms(&fixture, "bandwidth"), 76.8, 1e-3);
-    ck_assert_double_eq_tol(total_ms(&fixture, "time-division"), 56.5333, 1e-3);
-    ck_assert_double_eq_tol(total_ms(&fixture, "aligned"), 44.8, 1e-3);
-    ck_assert_double_eq_tol(total_ms(&fixture, "paced"), 44.8, 1e-3);
+    ck_assert_double_eq_tol(total_ms(&fixture, &method_bandwidth), 76.8, 1e-3);
+    ck_assert_double_eq_tol(total_ms(&fixture, &method_time_division), 56.5333, 1e-3);
+    ck_assert_double_eq_tol(total_ms(&fixture, &method_aligned), 44.8, 1e-3);
+    ck_assert_double_eq_tol(total_ms(&fixture, &method_paced), 44.8, 1e-3);
     ck_assert_double_eq_tol(bound_ms(&fixture), 44.8, 1e-3);
     done(&fixture);
 }
@@ -123,7 +123,7 @@ START_TEST(the_timelines_of_section_2_4_match_the_reference)
 
     ck_assert_ptr_nonnull(reference);
     load_example(&fixture, "paper-example", "paper-example");
-    batch_predict(&fixture.batch, batch_method_find("aligned"), &timeline, NULL);
+    batch_predict(&fixture.batch, &method_aligned, &timeline, NULL);
     ck_assert_uint_eq(json_array_size(forward), 4);
     for (size_t i = 0; i < json_array_size(forward); i++) {
         json_t *row = json_array_get(forward, i);
@@ -135,7 +135,7 @@ START_TEST(the_timelines_of_section_2_4_match_the_reference)
         ck_assert_double_eq_tol(nsec_to_ms(timeline.streams[i].kernel_end),
                                 json_number_value(json_array_get(row, 2)), 1e-3);
     }
-    batch_predict(&fixture.batch, batch_method_find("time-division"), &timeline, NULL);
+    batch_predict(&fixture.batch, &method_time_division, &timeline, NULL);
     for (size_t k = 0; k < json_array_size(slots); k++) {
         json_t *row = json_array_get(slots, k);
         size_t i = (size_t)json_integer_value(json_array_get(row, 0));
@@ -162,8 +162,8 @@ START_TEST(aligning_is_not_optimal_and_pacing_is)
     load_text(&fixture, FOUR_GPUS,
               "streams: [{from: MEM0, to: GPU0, bytes: 600 MB}, {from: MEM0, to: GPU1, bytes: 66666667}, "
               "{from: MEM0, to: GPU2, bytes: 66666667}, {from: MEM0, to: GPU3, bytes: 66666667}]");
-    ck_assert_double_eq_tol(total_ms(&fixture, "aligned"), 122.2222, 1e-3);
-    ck_assert_double_eq_tol(total_ms(&fixture, "paced"), 100.0, 1e-3);
+    ck_assert_double_eq_tol(total_ms(&fixture, &method_aligned), 122.2222, 1e-3);
+    ck_assert_double_eq_tol(total_ms(&fixture, &method_paced), 100.0, 1e-3);
     ck_assert_double_eq_tol(bound_ms(&fixture), 100.0, 1e-3);
     done(&fixture);
 }
@@ -175,7 +175,8 @@ END_TEST
  */
 START_TEST(two_streams_on_one_gpu_keep_flow_shop_order)
 {
-    static const char *const methods[] = {"aligned", "paced", "time-division"};
+    static const struct batch_method *const methods[] = {&method_aligned, &method_paced,
+                                                         &method_time_division};
     struct fixture fixture;
 
     load_text(&fixture, "links: [{from: MEM0, to: GPU0, gbps: 6}]",
@@ -199,9 +200,9 @@ START_TEST(the_stream_with_the_short_copy_goes_first)
     load_text(&fixture, "links: [{from: MEM0, to: GPU0, gbps: 1}]",
               "streams: [{from: MEM0, to: GPU0, bytes: 40 MB, kernel_ms: 10}, {from: MEM0, to: GPU0, bytes: "
               "10 MB, kernel_ms: 40}]");
-    ck_assert_double_eq_tol(total_ms(&fixture, "aligned"), 60, 1e-3);
-    ck_assert_double_eq_tol(total_ms(&fixture, "paced"), 60, 1e-3);
-    ck_assert_double_eq_tol(total_ms(&fixture, "time-division"), 60, 1e-3);
+    ck_assert_double_eq_tol(total_ms(&fixture, &method_aligned), 60, 1e-3);
+    ck_assert_double_eq_tol(total_ms(&fixture, &method_paced), 60, 1e-3);
+    ck_assert_double_eq_tol(total_ms(&fixture, &method_time_division), 60, 1e-3);
     ck_assert_double_eq_tol(bound_ms(&fixture), 60, 1e-3);
     done(&fixture);
 }
@@ -241,15 +242,15 @@ START_TEST(one_dma_engine_serves_both_directions_in_turn)
     struct fixture fixture;
 
     load_text(&fixture, "links: [{from: MEM0, to: GPU0, gbps: 1}, {from: GPU0, to: MEM0, gbps: 1}]", batch);
-    ck_assert_double_eq_tol(total_ms(&fixture, "aligned"), 20, 1e-3);
-    ck_assert_double_eq_tol(total_ms(&fixture, "paced"), 20, 1e-3);
+    ck_assert_double_eq_tol(total_ms(&fixture, &method_aligned), 20, 1e-3);
+    ck_assert_double_eq_tol(total_ms(&fixture, &method_paced), 20, 1e-3);
     done(&fixture);
     load_text(&fixture,
               "gpus: [{node: GPU0, engines: 1}]\nlinks: [{from: MEM0, to: GPU0, gbps: 1}, {from: GPU0, to: "
               "MEM0, gbps: 1}]",
               batch);
     for (size_t m = 0; batch_methods[m]; m++)
-        ck_assert_double_eq_tol(total_ms(&fixture, batch_methods[m]->name), 40, 1e-3);
+        ck_assert_double_eq_tol(total_ms(&fixture, batch_methods[m]), 40, 1e-3);
     ck_assert_double_eq_tol(bound_ms(&fixture), 40, 1e-3);
     done(&fixture);
 }
@@ -271,7 +272,7 @@ START_TEST(a_peer_copy_across_hubs_is_one_staged_flow)
     ck_assert_int_eq(fixture.batch.flows[0].stage, topology_node(&fixture.topology, "MEM0"));
     ck_assert_uint_eq(fixture.batch.flows[0].n_links, 4);
     ck_assert_uint_eq(fixture.batch.flows[0].n_engines, 2);
-    ck_assert_double_eq_tol(total_ms(&fixture, "aligned"), (100e6 + 1048576) / 2e9 * 1e3, 1e-3);
+    ck_assert_double_eq_tol(total_ms(&fixture, &method_aligned), (100e6 + 1048576) / 2e9 * 1e3, 1e-3);
     done(&fixture);
 }
 END_TEST
@@ -285,7 +286,7 @@ START_TEST(a_peer_copy_below_one_hub_is_not_staged)
               "MEM0, gbps: 1}, {from: MEM0, to: IOH0, gbps: 1}]",
               "streams: [{from: GPU0, to: GPU1, bytes: 100 MB}]");
     ck_assert_int_eq(fixture.batch.flows[0].stage, -1);
-    ck_assert_double_eq_tol(total_ms(&fixture, "aligned"), 50, 1e-3);
+    ck_assert_double_eq_tol(total_ms(&fixture, &method_aligned), 50, 1e-3);
     done(&fixture);
 }
 END_TEST
@@ -313,10 +314,10 @@ START_TEST(the_look_up_table_overrides_the_graph_for_its_combination_only)
     /*
      * Both until 4 ms, when 16 of the 20 MB down are done; the rest at 6 GB/s: 4 + 4/6 = 4.667 ms.
      */
-    ck_assert_double_eq_tol(total_ms(&fixture, "aligned"), 4.6667, 1e-3);
+    ck_assert_double_eq_tol(total_ms(&fixture, &method_aligned), 4.6667, 1e-3);
     ck_assert_double_le(bound_ms(&fixture), 4.6667);
     /* Sums of both directions are limited to the measured 9 GB/s: 40 MB / 9 = 4.444 ms. */
-    ck_assert_double_eq_tol(total_ms(&fixture, "paced"), 4.4444, 1e-3);
+    ck_assert_double_eq_tol(total_ms(&fixture, &method_paced), 4.4444, 1e-3);
     done(&fixture);
 }
 END_TEST
@@ -332,14 +333,14 @@ START_TEST(worst_cases_use_the_lowest_bandwidths_and_the_margin)
 
     load_text(&fixture, "setup_ms: 1\nlinks: [{from: MEM0, to: GPU0, gbps: 8, lowest_gbps: 4}]",
               "streams: [{from: MEM0, to: GPU0, bytes: 80 MB}]");
-    ck_assert_double_eq_tol(total_ms(&fixture, "aligned"), 11, 1e-3);
+    ck_assert_double_eq_tol(total_ms(&fixture, &method_aligned), 11, 1e-3);
     ck_assert_double_eq_tol(bound_ms(&fixture), 11, 1e-3);
     batch_resolve(&fixture.topology, fixture.file.streams, 1, &(struct batch_options){.worst_case = true},
                   &fixture.batch, &unresolved);
-    ck_assert_double_eq_tol(total_ms(&fixture, "aligned"), 21, 1e-3);
+    ck_assert_double_eq_tol(total_ms(&fixture, &method_aligned), 21, 1e-3);
     batch_resolve(&fixture.topology, fixture.file.streams, 1,
                   &(struct batch_options){.worst_case = true, .margin = 0.25}, &fixture.batch, &unresolved);
-    ck_assert_double_eq_tol(total_ms(&fixture, "aligned"), 26.25, 1e-3);
+    ck_assert_double_eq_tol(total_ms(&fixture, &method_aligned), 26.25, 1e-3);
     done(&fixture);
 }
 END_TEST
@@ -358,12 +359,12 @@ START_TEST(methods_that_pace_are_slower_by_the_speed_of_their_chunks)
               "sizes: [{bytes: 4 MiB, ratio: 0.5}, {bytes: 8 MiB, ratio: 1}]\nlinks: [{from: MEM0, to: GPU0, "
               "gbps: 2}]",
               "streams: [{from: MEM0, to: GPU0, bytes: 20 MB, kernel_ms: 5}]");
-    ck_assert_double_eq_tol(total_ms(&fixture, "aligned"), 15, 1e-3);
-    ck_assert_double_eq_tol(total_ms(&fixture, "time-division"), 15, 1e-3);
-    ck_assert_double_eq_tol(total_ms(&fixture, "bandwidth"), 25, 1e-3);
-    ck_assert_double_eq_tol(total_ms(&fixture, "paced"), 25, 1e-3);
+    ck_assert_double_eq_tol(total_ms(&fixture, &method_aligned), 15, 1e-3);
+    ck_assert_double_eq_tol(total_ms(&fixture, &method_time_division), 15, 1e-3);
+    ck_assert_double_eq_tol(total_ms(&fixture, &method_bandwidth), 25, 1e-3);
+    ck_assert_double_eq_tol(total_ms(&fixture, &method_paced), 25, 1e-3);
     ck_assert_double_eq_tol(bound_ms(&fixture), 15, 1e-3);
-    batch_predict(&fixture.batch, batch_method_find("paced"), &timeline, &pacing);
+    batch_predict(&fixture.batch, &method_paced, &timeline, &pacing);
     ck_assert_double_eq_tol(pacing.rate[0][0], 1, 1e-6);
     done(&fixture);
 }
@@ -381,7 +382,7 @@ START_TEST(a_command_is_as_fast_as_its_size_says)
               "sizes: [{bytes: 1 MiB, ratio: 0.5}, {bytes: 16 MiB, ratio: 1}]\nlinks: [{from: MEM0, to: "
               "GPU0, gbps: 1}]",
               "streams: [{from: MEM0, to: GPU0, bytes: 4 MiB}]");
-    ck_assert_double_eq_tol(total_ms(&fixture, "aligned"), 4.194304 / 0.75, 1e-5);
+    ck_assert_double_eq_tol(total_ms(&fixture, &method_aligned), 4.194304 / 0.75, 1e-5);
     ck_assert_double_eq_tol(topology_size_ratio(&fixture.topology, 1000), 0.5, 1e-12);
     ck_assert_double_eq_tol(topology_size_ratio(&fixture.topology, 1e9), 1, 1e-12);
     ck_assert_double_eq_tol(topology_lowest_ratio(&fixture.topology), 0.5, 1e-12);
@@ -415,14 +416,14 @@ START_TEST(no_more_is_under_way_than_there_are_cores)
 
         (void)snprintf(text, sizeof text, "cores: %d\n%s", cores, links);
         load_text(&fixture, text, one_of_each);
-        ck_assert_double_eq_tol(total_ms(&fixture, "aligned"), expected[cores - 1], 1e-5);
+        ck_assert_double_eq_tol(total_ms(&fixture, &method_aligned), expected[cores - 1], 1e-5);
         ck_assert_double_eq_tol(bound_ms(&fixture), 10, 1e-5);
         done(&fixture);
         load_text(&fixture, text, copies);
-        ck_assert_double_eq_tol(total_ms(&fixture, "aligned"), expected_copies[cores - 1], 1e-5);
+        ck_assert_double_eq_tol(total_ms(&fixture, &method_aligned), expected_copies[cores - 1], 1e-5);
         done(&fixture);
         load_text(&fixture, text, three);
-        ck_assert_double_eq_tol(total_ms(&fixture, "aligned"), expected_three[cores - 1], 1e-5);
+        ck_assert_double_eq_tol(total_ms(&fixture, &method_aligned), expected_three[cores - 1], 1e-5);
         done(&fixture);
     }
 }

@@ -221,7 +221,7 @@ START_TEST(aligned_timelines_come_true_when_replayed_forward)
         struct random_case it;
 
         make_case(seed, &it);
-        batch_predict(&it.batch, batch_method_find("aligned"), &timeline, NULL);
+        batch_predict(&it.batch, &method_aligned, &timeline, NULL);
         check_kernels(&it, &timeline, seed);
         replay_aligned(&it, &timeline, seed);
         topology_done(&it.topology);

@@ -1,4 +1,6 @@
 /* worst_rate() against every set of transfers that can be under way together. */
+#include <stdio.h>
+
 #include "base/random.h"
 #include "harness.h"
 #include "transfer/throughput.h"

@@ -49,8 +49,8 @@ static void add_requests(const struct gpusync_workspace *workspace, struct analy
 static void add_chunks(const struct gpusync_workspace *workspace, const struct gpusync_system *system,
                        struct analysis_result *result, size_t i, enum copy_direction direction, int64_t bytes)
 {
-    int64_t chunk = direction == COPY_IN ? system->chunk_in : system->chunk_out;
-    enum plan_request_kind kind = direction == COPY_IN ? REQUEST_COPY_IN : REQUEST_PEER;
+    int64_t chunk = direction == DIRECTION_IN ? system->chunk_in : system->chunk_out;
+    enum plan_request_kind kind = direction == DIRECTION_IN ? REQUEST_COPY_IN : REQUEST_PEER;
     int64_t whole = bytes / chunk;
 
     add_requests(workspace, result, i, kind, gpusync_copy_cost(system, direction, chunk), (double)whole);
@@ -82,8 +82,8 @@ static void publish_requests(const struct gpusync_workspace *workspace, const st
     for (size_t i = 0; on_demand && i < workspace->n; i++) {
         if (workspace->tasks[i].count[OPERATION_STATE_PEER] <= 0)
             continue;
-        add_chunks(workspace, system, result, i, COPY_OUT, set->tasks[i].state);
-        add_chunks(workspace, system, result, i, COPY_IN, set->tasks[i].state);
+        add_chunks(workspace, system, result, i, DIRECTION_OUT, set->tasks[i].state);
+        add_chunks(workspace, system, result, i, DIRECTION_IN, set->tasks[i].state);
     }
 }
 

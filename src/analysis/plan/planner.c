@@ -45,7 +45,7 @@ void planner_free(struct planner *planner)
 }
 
 /* Which options a policy, or a part of it, considers. */
-enum options {
+enum option_choice {
     OPTIONS_ALL,
     OPTIONS_SINGLE, /* one GPU: as in the file, or assigned */
     OPTIONS_LOCAL,  /* the mode in which the task is shortest by itself, assigned or not */
@@ -74,7 +74,7 @@ static size_t n_plain(const struct pipeline_task *task)
     return n;
 }
 
-static bool is_barred(const struct pipeline_task *task, size_t o, enum options options)
+static bool is_barred(const struct pipeline_task *task, size_t o, enum option_choice options)
 {
     const struct pipeline_option *option = &task->options[o];
     size_t like = options == OPTIONS_LOCAL ? shortest(task) : 0;
@@ -91,7 +91,7 @@ static bool is_barred(const struct pipeline_task *task, size_t o, enum options o
     }
 }
 
-static void think_of(struct planner *planner, const struct pipeline *pipeline, enum options options)
+static void think_of(struct planner *planner, const struct pipeline *pipeline, enum option_choice options)
 {
     for (size_t i = 0; i < pipeline->n_tasks; i++) {
         for (size_t o = 0; o < pipeline->tasks[i].n_options; o++)

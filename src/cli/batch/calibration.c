@@ -163,10 +163,10 @@ void calibration_compare(struct calibration *it, const char *path)
     topology_done(&old);
 }
 
-enum group { GROUP_IN, GROUP_OUT, GROUP_BOTH };
+enum route_group { GROUP_IN, GROUP_OUT, GROUP_BOTH };
 static const char *const group_names[] = {"in", "out", "both"};
 
-static enum group group_of(const struct calibration *it, const struct combination *combination)
+static enum route_group group_of(const struct calibration *it, const struct combination *combination)
 {
     if ((combination->routes & calibration_direction(it->n_routes, true)) == 0)
         return GROUP_IN;
@@ -181,7 +181,7 @@ static double graph_error(const struct combination *combination)
 }
 
 /* The largest error of the graph in a group, with its sign. */
-static double worst_error(const struct calibration *it, enum group group)
+static double worst_error(const struct calibration *it, enum route_group group)
 {
     double worst = 0;
 

@@ -1,7 +1,7 @@
 /*
  * baton profile: runs an unmodified program by itself, finds its jobs, and writes its needs as a
  * task of a task set. The program runs under the layer and a daemon of its own (profile_run.c). The
- * layer records its jobs in a log; log.c, align.c and task.c turn the log into the task.
+ * layer records its jobs in a log; profile_log.c, align.c and task.c turn the log into the task.
  */
 #include <errno.h>
 #include <sched.h>

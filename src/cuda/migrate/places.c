@@ -50,7 +50,7 @@ unsigned places_find(CUcontext home)
         return 0;
     n = n < DEVICE_MOST ? n : DEVICE_MOST;
     for (int i = 0; i < n; i++) /* in their order, which is that of the daemon then */
-        devices[i] = device_find(i);
+        devices[i] = device_record_find(i);
     context = context_find(home);
     if (!context || !is_usable(context->device))
         return 0;

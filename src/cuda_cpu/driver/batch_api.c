@@ -17,7 +17,7 @@ static CUresult find_stream(CUstream handle, struct stream **ret_stream)
 {
     if (!handle || handle == CU_STREAM_LEGACY)
         return CUDA_ERROR_INVALID_VALUE;
-    return stream_find_here(handle, ret_stream);
+    return stream_named_here(handle, ret_stream);
 }
 
 static CUresult check_copy(const CUDA_MEMCPY3D *copy)

@@ -10,7 +10,7 @@ DRIVER_EXPORT CUresult cuStreamBeginCapture_v2(CUstream handle, CUstreamCaptureM
     struct stream *stream = NULL;
 
     if (code == CUDA_SUCCESS)
-        code = stream_find(handle, &stream);
+        code = stream_named(handle, &stream);
     return code == CUDA_SUCCESS ? capture_begin(stream, NULL, NULL, mode) : code;
 }
 
@@ -23,7 +23,7 @@ DRIVER_EXPORT CUresult cuStreamBeginCaptureToGraph(CUstream handle, CUgraph grap
     struct stream *stream = NULL;
 
     if (code == CUDA_SUCCESS)
-        code = stream_find(handle, &stream);
+        code = stream_named(handle, &stream);
     if (code == CUDA_SUCCESS && (!handle_is(graph, HANDLE_GRAPH) || (n && !after)))
         code = CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; i < n && code == CUDA_SUCCESS; i++)
@@ -38,7 +38,7 @@ DRIVER_EXPORT CUresult cuStreamEndCapture(CUstream handle, CUgraph *ret_graph)
     struct stream *stream = NULL;
 
     if (code == CUDA_SUCCESS)
-        code = stream_find(handle, &stream);
+        code = stream_named(handle, &stream);
     if (code != CUDA_SUCCESS)
         return code;
     return ret_graph ? capture_end(stream, ret_graph) : CUDA_ERROR_INVALID_VALUE;
@@ -61,7 +61,7 @@ DRIVER_EXPORT CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mo
 static CUresult status_of(CUstream handle, CUstreamCaptureStatus *ret_status, unsigned long long *ret_id,
                           CUgraph *ret_graph, struct stream **ret_stream)
 {
-    CUresult code = stream_find(handle, ret_stream);
+    CUresult code = stream_named(handle, ret_stream);
     const struct capture *capture;
 
     if (code != CUDA_SUCCESS)
@@ -142,7 +142,7 @@ DRIVER_EXPORT CUresult cuStreamUpdateCaptureDependencies_v2(CUstream handle, CUg
     struct stream *stream = NULL;
 
     if (code == CUDA_SUCCESS)
-        code = stream_find(handle, &stream);
+        code = stream_named(handle, &stream);
     if (code != CUDA_SUCCESS)
         return code;
     if (flags > SET_DEPENDENCIES || (n && !nodes))

@@ -19,15 +19,15 @@ static void push(CUcontext context)
     driver_thread.stack.items[driver_thread.stack.n++].id = context->id;
 }
 
-CUcontext context_current(void)
+CUcontext context_of_thread(void)
 {
     return driver_thread.stack.n ? driver_thread.stack.items[driver_thread.stack.n - 1].context : NULL;
 }
 
 bool context_current_is_live(void)
 {
-    return driver_thread.stack.n && context_is(context_current()) &&
-           context_current()->id == driver_thread.stack.items[driver_thread.stack.n - 1].id;
+    return driver_thread.stack.n && context_is(context_of_thread()) &&
+           context_of_thread()->id == driver_thread.stack.items[driver_thread.stack.n - 1].id;
 }
 
 bool context_is(CUcontext context)
@@ -70,7 +70,7 @@ static CUresult context_fill(CUcontext context, int device, unsigned flags, bool
     context->limits[CU_LIMIT_PRINTF_FIFO_SIZE] = 1 << 20;
     context->limits[CU_LIMIT_MALLOC_HEAP_SIZE] = 8 << 20;
     context->limits[CU_LIMIT_MAX_L2_FETCH_GRANULARITY] = 64;
-    context->legacy = stream_new(context, CU_STREAM_LEGACY, 0, 0);
+    context->legacy = stream_make(context, CU_STREAM_LEGACY, 0, 0);
     if (context->legacy && handle_put(context, HANDLE_CONTEXT, NULL))
         return CUDA_SUCCESS;
     context_empty(context);
@@ -138,7 +138,7 @@ DRIVER_EXPORT CUresult cuCtxDestroy_v2(CUcontext context)
         return CUDA_ERROR_INVALID_CONTEXT;
     if (context->primary || !handle_remove(context, HANDLE_CONTEXT))
         return CUDA_ERROR_INVALID_CONTEXT;
-    if (context_current() == context)
+    if (context_of_thread() == context)
         driver_thread.stack.n--;
     context_end(context);
     free(context);
@@ -310,7 +310,7 @@ DRIVER_EXPORT CUresult cuCtxGetCurrent(CUcontext *ret_context)
         return code;
     if (!ret_context)
         return CUDA_ERROR_INVALID_VALUE;
-    *ret_context = context_current();
+    *ret_context = context_of_thread();
     return CUDA_SUCCESS;
 }
 
@@ -322,14 +322,14 @@ DRIVER_EXPORT CUresult cuCtxGetDevice(CUdevice *ret_device)
         return code;
     if (!ret_device)
         return CUDA_ERROR_INVALID_VALUE;
-    *ret_device = context_current()->work.device;
+    *ret_device = context_of_thread()->work.device;
     return CUDA_SUCCESS;
 }
 
 CUresult context_choose(CUcontext *context)
 {
     if (!*context)
-        *context = context_current();
+        *context = context_of_thread();
     return context_is(*context) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 

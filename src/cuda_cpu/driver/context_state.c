@@ -12,7 +12,7 @@ DRIVER_EXPORT CUresult cuCtxGetFlags(unsigned int *ret_flags)
         return code;
     if (!ret_flags)
         return CUDA_ERROR_INVALID_VALUE;
-    *ret_flags = context_current()->flags;
+    *ret_flags = context_of_thread()->flags;
     return CUDA_SUCCESS;
 }
 
@@ -24,7 +24,7 @@ DRIVER_EXPORT CUresult cuCtxSetFlags(unsigned int flags)
         return code;
     if (!context_are_flags(flags))
         return CUDA_ERROR_INVALID_VALUE;
-    context_current()->flags = flags;
+    context_of_thread()->flags = flags;
     return CUDA_SUCCESS;
 }
 
@@ -63,7 +63,7 @@ DRIVER_EXPORT CUresult cuCtxSetLimit(CUlimit limit, size_t value)
         return CUDA_ERROR_UNSUPPORTED_LIMIT;
     if (limit == CU_LIMIT_STACK_SIZE && value > 512 << 10)
         return CUDA_ERROR_INVALID_VALUE;
-    context_current()->limits[limit] = value;
+    context_of_thread()->limits[limit] = value;
     return CUDA_SUCCESS;
 }
 
@@ -78,7 +78,7 @@ DRIVER_EXPORT CUresult cuCtxGetLimit(size_t *ret_value, CUlimit limit)
     if (limit == CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH || limit == CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT ||
         limit > CU_LIMIT_PERSISTING_L2_CACHE_SIZE)
         return CUDA_ERROR_UNSUPPORTED_LIMIT;
-    *ret_value = context_current()->limits[limit];
+    *ret_value = context_of_thread()->limits[limit];
     return CUDA_SUCCESS;
 }
 
@@ -103,7 +103,7 @@ DRIVER_EXPORT CUresult cuCtxSetCacheConfig(int config)
         return code;
     if (config < 0 || config > 3)
         return CUDA_ERROR_INVALID_VALUE;
-    context_current()->cache_config = config;
+    context_of_thread()->cache_config = config;
     return CUDA_SUCCESS;
 }
 
@@ -115,7 +115,7 @@ DRIVER_EXPORT CUresult cuCtxGetCacheConfig(int *ret_config)
         return code;
     if (!ret_config)
         return CUDA_ERROR_INVALID_VALUE;
-    *ret_config = context_current()->cache_config;
+    *ret_config = context_of_thread()->cache_config;
     return CUDA_SUCCESS;
 }
 
@@ -128,7 +128,7 @@ DRIVER_EXPORT CUresult cuCtxSetSharedMemConfig(int config)
         return code;
     if (config < 0 || config > 2)
         return CUDA_ERROR_INVALID_VALUE;
-    context_current()->shared_config = config;
+    context_of_thread()->shared_config = config;
     return CUDA_SUCCESS;
 }
 
@@ -140,7 +140,7 @@ DRIVER_EXPORT CUresult cuCtxGetSharedMemConfig(int *ret_config)
         return code;
     if (!ret_config)
         return CUDA_ERROR_INVALID_VALUE;
-    *ret_config = context_current()->shared_config;
+    *ret_config = context_of_thread()->shared_config;
     return CUDA_SUCCESS;
 }
 
@@ -154,7 +154,7 @@ DRIVER_EXPORT CUresult cuCtxResetPersistingL2Cache(void)
 DRIVER_EXPORT CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags)
 {
     CUresult code = api_enter(__func__, API_CONTEXT);
-    CUcontext context = context_current();
+    CUcontext context = context_of_thread();
     uint32_t bit;
 
     if (code != CUDA_SUCCESS)
@@ -180,8 +180,8 @@ DRIVER_EXPORT CUresult cuCtxDisablePeerAccess(CUcontext peer)
     if (!context_is(peer))
         return CUDA_ERROR_INVALID_CONTEXT;
     bit = UINT32_C(1) << peer->work.device;
-    return atomic_fetch_and(&context_current()->peers, ~bit) & bit ? CUDA_SUCCESS
-                                                                   : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+    return atomic_fetch_and(&context_of_thread()->peers, ~bit) & bit ? CUDA_SUCCESS
+                                                                     : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
 }
 
 DRIVER_EXPORT CUresult cuCtxSynchronize(void)
@@ -190,9 +190,9 @@ DRIVER_EXPORT CUresult cuCtxSynchronize(void)
 
     if (code != CUDA_SUCCESS)
         return code;
-    if (atomic_load(&context_current()->n_capturing))
-        return stream_spoil_captures(context_current());
-    return work_wait_context(&context_current()->work);
+    if (atomic_load(&context_of_thread()->n_capturing))
+        return stream_spoil_captures(context_of_thread());
+    return work_wait_context(&context_of_thread()->work);
 }
 
 DRIVER_EXPORT CUresult cuCtxSynchronize_v2(CUcontext context)

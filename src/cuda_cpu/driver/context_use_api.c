@@ -59,8 +59,8 @@ DRIVER_EXPORT CUresult cuCtxAttach(CUcontext *ret_context, unsigned int flags)
         return code;
     if (!ret_context || flags)
         return CUDA_ERROR_INVALID_VALUE;
-    atomic_fetch_add(&context_current()->n_attached, 1);
-    *ret_context = context_current();
+    atomic_fetch_add(&context_of_thread()->n_attached, 1);
+    *ret_context = context_of_thread();
     return CUDA_SUCCESS;
 }
 
@@ -72,7 +72,7 @@ DRIVER_EXPORT CUresult cuCtxDetach(CUcontext context)
 
     if (code != CUDA_SUCCESS)
         return code;
-    if (!context || context_current() != context || !context_is(context))
+    if (!context || context_of_thread() != context || !context_is(context))
         return CUDA_ERROR_INVALID_CONTEXT;
     n = atomic_load(&context->n_attached);
     while (n && !atomic_compare_exchange_weak(&context->n_attached, &n, n - 1))

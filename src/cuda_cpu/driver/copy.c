@@ -120,11 +120,11 @@ static CUresult place(const struct copy_end *side, const CUDA_MEMCPY3D *copy, st
     case CU_MEMORYTYPE_ARRAY:
         return place_array(side, copy, ret_place);
     case CU_MEMORYTYPE_DEVICE:
-        if (!memory_find(side->address, &block) || block.kind == MEMORY_ARRAY)
+        if (!memory_block_at(side->address, &block) || block.kind == MEMORY_ARRAY)
             return CUDA_ERROR_INVALID_VALUE;
         return place_memory(side, copy, ret_place);
     case CU_MEMORYTYPE_HOST: /* excludes memory that the host cannot reach on a GPU */
-        if (memory_find(side->address, &block) && memory_is_device_only(&block))
+        if (memory_block_at(side->address, &block) && memory_is_device_only(&block))
             return CUDA_ERROR_INVALID_VALUE;
         return place_memory(side, copy, ret_place);
     case CU_MEMORYTYPE_UNIFIED:
@@ -140,7 +140,7 @@ static enum memory_side side_of(uint64_t address)
 {
     struct memory_block block;
 
-    if (!memory_find(address, &block))
+    if (!memory_block_at(address, &block))
         return SIDE_PAGEABLE;
     return block.kind == MEMORY_HOST || block.kind == MEMORY_REGISTERED ? SIDE_PINNED : SIDE_DEVICE;
 }
@@ -203,7 +203,7 @@ CUresult copy_submit(const CUDA_MEMCPY3D *copy, struct stream *stream, bool wait
 {
     CUresult code;
     struct action *action = copy_action(copy, &code);
-    bool capturing = stream_captures(stream);
+    bool capturing = stream_is_capturing(stream);
 
     if (!action)
         return code;

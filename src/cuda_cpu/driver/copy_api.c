@@ -10,7 +10,7 @@ static CUresult submit(const char *name, const CUDA_MEMCPY3D *copy, CUstream han
     struct stream *stream = NULL;
 
     if (code == CUDA_SUCCESS)
-        code = stream_find_here(handle, &stream);
+        code = stream_named_here(handle, &stream);
     return code == CUDA_SUCCESS ? copy_submit(copy, stream, wait) : code;
 }
 

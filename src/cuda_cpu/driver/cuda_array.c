@@ -83,7 +83,7 @@ CUresult array_new(const CUDA_ARRAY3D_DESCRIPTOR *about, CUarray *ret_array)
     struct memory_block block = {.kind = MEMORY_ARRAY};
 
     if (code == CUDA_SUCCESS) {
-        array->context = context_current();
+        array->context = context_of_thread();
         block.size = array->image.slice_pitch * (about->Depth ? about->Depth : 1);
         block.device = array->context->work.device;
         block.context = array->context;

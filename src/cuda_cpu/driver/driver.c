@@ -28,7 +28,7 @@ CUresult api_enter(const char *name, enum api_needs needs)
         return CUDA_ERROR_NOT_PERMITTED;
     if (needs == API_READY)
         return CUDA_SUCCESS;
-    context = context_current();
+    context = context_of_thread();
     if (!context)
         return CUDA_ERROR_INVALID_CONTEXT;
     if (!context_current_is_live())

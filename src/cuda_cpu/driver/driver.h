@@ -89,7 +89,7 @@ CUresult api_unsupported(const char *name, atomic_bool *said);
 void api_refuse_static_runtime(void);
 
 /* The context that is current on the calling thread; NULL: none. */
-CUcontext context_current(void);
+CUcontext context_of_thread(void);
 /* Is it a live context of the program? */
 bool context_is(CUcontext context);
 bool context_current_is_live(void);

@@ -315,7 +315,7 @@ CUresult event_new(unsigned flags, int file, CUevent *ret_event)
 
     if (event && file >= 0)
         event->page = event_page_map(file);
-    if (!event || (file >= 0 && !event->page) || !handle_put(event, HANDLE_EVENT, context_current())) {
+    if (!event || (file >= 0 && !event->page) || !handle_put(event, HANDLE_EVENT, context_of_thread())) {
         if (event)
             event_page_unmap(event->page);
         free(event);
@@ -325,7 +325,7 @@ CUresult event_new(unsigned flags, int file, CUevent *ret_event)
     }
     event->refs = 1;
     pthread_mutex_init(&event->lock, NULL);
-    event->context = context_current();
+    event->context = context_of_thread();
     event->flags = flags;
     event->file = file;
     *ret_event = event;
@@ -344,7 +344,7 @@ DRIVER_EXPORT CUresult cuEventCreate(CUevent *ret_event, unsigned int flags)
     if (!ret_event || flags > 7 || ((flags & CU_EVENT_INTERPROCESS) && !(flags & CU_EVENT_DISABLE_TIMING)))
         return CUDA_ERROR_INVALID_VALUE;
     if (flags & CU_EVENT_INTERPROCESS)
-        file = share_new(context_current()->work.device, EVENT_PAGE_BYTES);
+        file = share_new(context_of_thread()->work.device, EVENT_PAGE_BYTES);
     return (flags & CU_EVENT_INTERPROCESS) && file < 0 ? CUDA_ERROR_OUT_OF_MEMORY
                                                        : event_new(flags, file, ret_event);
 }
@@ -370,7 +370,7 @@ DRIVER_EXPORT CUresult cuEventRecordWithFlags(CUevent event, CUstream handle, un
         return code;
     if (flags > CU_EVENT_RECORD_EXTERNAL)
         return CUDA_ERROR_INVALID_VALUE;
-    code = stream_find(handle, &stream);
+    code = stream_named(handle, &stream);
     if (code != CUDA_SUCCESS)
         return code;
     if (!handle_is(event, HANDLE_EVENT) || event->context != stream->context)

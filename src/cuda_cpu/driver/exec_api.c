@@ -115,7 +115,7 @@ DRIVER_EXPORT CUresult cuGraphLaunch(CUgraphExec exec, CUstream handle)
     if (code == CUDA_SUCCESS)
         code = find("", exec);
     if (code == CUDA_SUCCESS)
-        code = stream_find(handle, &stream);
+        code = stream_named(handle, &stream);
     if (code != CUDA_SUCCESS)
         return code;
     pthread_mutex_lock(&driver.captures.lock);
@@ -136,7 +136,7 @@ DRIVER_EXPORT CUresult cuGraphUpload(CUgraphExec exec, CUstream handle)
 
     if (code == CUDA_SUCCESS)
         code = find("", exec);
-    return code == CUDA_SUCCESS ? stream_find(handle, &stream) : code;
+    return code == CUDA_SUCCESS ? stream_named(handle, &stream) : code;
 }
 
 /* --- changing it --- */

@@ -12,7 +12,7 @@ DRIVER_EXPORT CUresult cuGraphCreate(CUgraph *ret_graph, unsigned int flags)
         return code;
     if (!ret_graph || flags)
         return CUDA_ERROR_INVALID_VALUE;
-    *ret_graph = graph_new(context_current());
+    *ret_graph = graph_new(context_of_thread());
     return *ret_graph ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 

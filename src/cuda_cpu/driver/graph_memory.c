@@ -11,7 +11,7 @@ enum { ALIGNMENT = 512 };
 struct action *graph_memory_allocate(int device, size_t size, CUresult *ret_code)
 {
     struct memory_block block = {
-        .size = size, .kind = MEMORY_GRAPH, .device = device, .context = context_current()};
+        .size = size, .kind = MEMORY_GRAPH, .device = device, .context = context_of_thread()};
     struct action *action;
 
     *ret_code = CUDA_ERROR_INVALID_VALUE;
@@ -38,7 +38,7 @@ struct action *graph_memory_free(CUdeviceptr address, CUresult *ret_code)
     struct action *action;
 
     *ret_code = CUDA_ERROR_INVALID_VALUE;
-    if (!memory_find(address, &block) || block.address != address || block.kind != MEMORY_GRAPH)
+    if (!memory_block_at(address, &block) || block.address != address || block.kind != MEMORY_GRAPH)
         return NULL;
     action = action_new(ACTION_FREED);
     *ret_code = action ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
@@ -122,7 +122,7 @@ DRIVER_EXPORT CUresult cuGraphMemAllocNodeGetParams(CUgraphNode node, CUDA_MEM_A
     if (code != CUDA_SUCCESS)
         return code;
     if (!ret_about || !handle_is(node, HANDLE_NODE) || node->type != CU_GRAPH_NODE_TYPE_MEM_ALLOC ||
-        !memory_find(node->action->u.memory.address, &block))
+        !memory_block_at(node->action->u.memory.address, &block))
         return CUDA_ERROR_INVALID_VALUE;
     *ret_about = (CUDA_MEM_ALLOC_NODE_PARAMS){.poolProps = {.allocType = 1, .location = {1, block.device}},
                                               .bytesize = block.size,

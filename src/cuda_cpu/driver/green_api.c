@@ -250,7 +250,7 @@ DRIVER_EXPORT CUresult cuGreenCtxStreamCreate(CUstream *ret_stream, CUgreenCtx g
     if (!ret_stream || flags != CU_STREAM_NON_BLOCKING)
         return CUDA_ERROR_INVALID_VALUE;
     priority = priority > 0 ? 0 : priority < STREAM_MOST_URGENT ? STREAM_MOST_URGENT : priority;
-    stream = stream_new(green->primary, NULL, flags, priority);
+    stream = stream_make(green->primary, NULL, flags, priority);
     if (!stream)
         return CUDA_ERROR_OUT_OF_MEMORY;
     pthread_mutex_lock(&driver.captures.lock);
@@ -269,7 +269,7 @@ DRIVER_EXPORT CUresult cuStreamGetGreenCtx(CUstream handle, CUgreenCtx *ret_gree
     if (code == CUDA_SUCCESS && !ret_green)
         code = CUDA_ERROR_INVALID_VALUE;
     if (code == CUDA_SUCCESS)
-        code = stream_find(handle, &stream);
+        code = stream_named(handle, &stream);
     if (code == CUDA_SUCCESS)
         *ret_green = stream->green;
     return code;

@@ -80,7 +80,7 @@ DRIVER_EXPORT CUresult cuIpcGetMemHandle(CUipcMemHandle *ret_handle, CUdeviceptr
 
     if (code != CUDA_SUCCESS)
         return code;
-    if (!ret_handle || !memory_find(address, &block) || block.address != address ||
+    if (!ret_handle || !memory_block_at(address, &block) || block.address != address ||
         block.kind != MEMORY_DEVICE || block.pool || block.borrowed)
         return CUDA_ERROR_INVALID_VALUE;
     code = describe(address, SHARE_MEMORY, &block, &handle);
@@ -103,7 +103,7 @@ DRIVER_EXPORT CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *ret_address, CUipcMemH
     if (!ret_address || flags != CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS)
         return CUDA_ERROR_INVALID_VALUE;
     memcpy(&handle, &given, sizeof handle);
-    block.context = context_current();
+    block.context = context_of_thread();
     if (memory_open_again(block.context, handle.inode, &block.address))
         code = CUDA_SUCCESS;
     else
@@ -125,9 +125,9 @@ DRIVER_EXPORT CUresult cuIpcCloseMemHandle(CUdeviceptr address)
 
     if (code != CUDA_SUCCESS)
         return code;
-    if (!memory_find(address, &block) || block.address != address || block.kind != MEMORY_IMPORTED)
+    if (!memory_block_at(address, &block) || block.address != address || block.kind != MEMORY_IMPORTED)
         return CUDA_ERROR_INVALID_VALUE;
-    (void)work_wait_context(&context_current()->work);
+    (void)work_wait_context(&context_of_thread()->work);
     memory_stop(MEMORY_COPIES);
     code = memory_close(address) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     memory_go_on(MEMORY_COPIES);

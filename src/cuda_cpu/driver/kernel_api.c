@@ -7,14 +7,14 @@
 #include "cuda_cpu/driver/library.h"
 #include "cuda_cpu/launch.h"
 
-CUresult function_find(CUfunction handle, struct function **ret_function)
+CUresult function_of_handle(CUfunction handle, struct function **ret_function)
 {
     if (handle_is(handle, HANDLE_FUNCTION)) {
         *ret_function = (struct function *)(void *)handle;
         return CUDA_SUCCESS;
     }
     if (handle_is(handle, HANDLE_KERNEL))
-        return kernel_function((CUkernel)(void *)handle, context_current(), ret_function);
+        return kernel_function((CUkernel)(void *)handle, context_of_thread(), ret_function);
     return CUDA_ERROR_INVALID_HANDLE;
 }
 
@@ -82,7 +82,7 @@ static CUresult find(const char *name, CUfunction handle, struct function **ret_
 {
     CUresult code = api_enter(name, API_CONTEXT);
 
-    return code == CUDA_SUCCESS ? function_find(handle, ret_function) : code;
+    return code == CUDA_SUCCESS ? function_of_handle(handle, ret_function) : code;
 }
 
 DRIVER_EXPORT CUresult cuFuncGetAttribute(int *ret_value, CUfunction_attribute attribute, CUfunction handle)
@@ -194,7 +194,7 @@ static CUresult find_kernel(const char *name, CUkernel kernel, struct function *
 
     if (code != CUDA_SUCCESS)
         return code;
-    return handle_is(kernel, HANDLE_KERNEL) ? kernel_function(kernel, context_current(), ret_function)
+    return handle_is(kernel, HANDLE_KERNEL) ? kernel_function(kernel, context_of_thread(), ret_function)
                                             : CUDA_ERROR_INVALID_HANDLE;
 }
 

@@ -114,9 +114,9 @@ static CUresult launch(const char *name, CUfunction handle, const struct launch_
     struct action *action;
 
     if (code == CUDA_SUCCESS)
-        code = function_find(handle, &function);
+        code = function_of_handle(handle, &function);
     if (code == CUDA_SUCCESS)
-        code = stream_find_here(on, &stream);
+        code = stream_named_here(on, &stream);
     if (code == CUDA_SUCCESS && function->module->context != stream->context)
         code = CUDA_ERROR_INVALID_HANDLE;
     if (code != CUDA_SUCCESS)

@@ -22,7 +22,7 @@ static CUresult state_of(const char *name, CUfunction handle, struct function_le
     CUresult code = api_enter(name, API_CONTEXT);
 
     if (code == CUDA_SUCCESS)
-        code = function_find(handle, &function);
+        code = function_of_handle(handle, &function);
     if (code != CUDA_SUCCESS)
         return code;
     if (!function->legacy) {

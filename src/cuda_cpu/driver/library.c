@@ -247,7 +247,7 @@ DRIVER_EXPORT CUresult cuLibraryGetKernel(CUkernel *ret_kernel, CUlibrary librar
     CUkernel kernel;
 
     if (code == CUDA_SUCCESS)
-        code = library_module(library, context_current(), &module);
+        code = library_module(library, context_of_thread(), &module);
     if (code != CUDA_SUCCESS || !ret_kernel || !name)
         return code;
     if (!image_find_entry(module->image, name))
@@ -266,7 +266,7 @@ DRIVER_EXPORT CUresult cuLibraryGetKernelCount(unsigned int *ret_count, CUlibrar
     CUmodule module = NULL;
 
     if (code == CUDA_SUCCESS)
-        code = library_module(library, context_current(), &module);
+        code = library_module(library, context_of_thread(), &module);
     if (code == CUDA_SUCCESS)
         *ret_count = (unsigned)image_entries(module->image);
     return code;
@@ -278,7 +278,7 @@ DRIVER_EXPORT CUresult cuLibraryEnumerateKernels(CUkernel *ret_kernels, unsigned
     CUmodule module = NULL;
 
     if (code == CUDA_SUCCESS)
-        code = library_module(library, context_current(), &module);
+        code = library_module(library, context_of_thread(), &module);
     for (unsigned i = 0; i < room && code == CUDA_SUCCESS && i < image_entries(module->image); i++)
         code = cuLibraryGetKernel(&ret_kernels[i], library, image_entry_at(module->image, i)->name);
     return code;
@@ -288,7 +288,7 @@ DRIVER_EXPORT CUresult cuLibraryGetModule(CUmodule *ret_module, CUlibrary librar
 {
     CUresult code = find_library(__func__, library, ret_module);
 
-    return code == CUDA_SUCCESS ? library_module(library, context_current(), ret_module) : code;
+    return code == CUDA_SUCCESS ? library_module(library, context_of_thread(), ret_module) : code;
 }
 
 DRIVER_EXPORT CUresult cuLibraryGetGlobal(CUdeviceptr *ret_address, size_t *ret_size, CUlibrary library,
@@ -298,7 +298,7 @@ DRIVER_EXPORT CUresult cuLibraryGetGlobal(CUdeviceptr *ret_address, size_t *ret_
     CUmodule module = NULL;
 
     if (code == CUDA_SUCCESS)
-        code = library_module(library, context_current(), &module);
+        code = library_module(library, context_of_thread(), &module);
     return code == CUDA_SUCCESS ? cuModuleGetGlobal_v2(ret_address, ret_size, module, name) : code;
 }
 
@@ -310,7 +310,7 @@ DRIVER_EXPORT CUresult cuLibraryGetManaged(CUdeviceptr *ret_address, size_t *ret
     CUmodule module = NULL;
 
     if (code == CUDA_SUCCESS)
-        code = library_module(library, context_current(), &module);
+        code = library_module(library, context_of_thread(), &module);
     if (code != CUDA_SUCCESS)
         return code;
     variable = image_find_variable(module->image, name);

@@ -55,7 +55,7 @@ DRIVER_EXPORT CUresult cuLinkCreate_v2(unsigned int n, CUjit_option *options, vo
     if (!ret_state || (n && (!options || !values)))
         return CUDA_ERROR_INVALID_VALUE;
     state = calloc(1, sizeof *state);
-    if (!state || !handle_put(state, HANDLE_LINK, context_current())) {
+    if (!state || !handle_put(state, HANDLE_LINK, context_of_thread())) {
         free(state);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }

@@ -331,7 +331,7 @@ void memory_remove_context(const void *context, unsigned kinds)
     pthread_mutex_unlock(&driver.memory.lock);
 }
 
-bool memory_find(uint64_t address, struct memory_block *ret_block)
+bool memory_block_at(uint64_t address, struct memory_block *ret_block)
 {
     bool found;
     size_t at;
@@ -407,7 +407,7 @@ bool memory_holds(uint64_t address, uint64_t size)
     struct memory_block block;
     bool held;
 
-    if (!memory_find(address, &block) || block.kind == MEMORY_ARRAY)
+    if (!memory_block_at(address, &block) || block.kind == MEMORY_ARRAY)
         return false;
     pthread_mutex_lock(&driver.memory.lock);
     held = size <= reach(address, ACCESS_READ);
@@ -465,7 +465,7 @@ void memory_go_on(enum memory_use use)
         (void)pthread_rwlock_unlock(&driver.memory.uses[MEMORY_KERNELS]);
 }
 
-bool memory_count(int device, uint64_t bytes, bool is_new)
+bool memory_reserve(int device, uint64_t bytes, bool is_new)
 {
     bool fits;
 

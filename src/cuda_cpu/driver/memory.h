@@ -99,7 +99,7 @@ void memory_end_graph(uint64_t address, uint64_t id);
 void memory_remove_context(const void *context, unsigned kinds);
 
 /* The block that contains the address. False: none. */
-bool memory_find(uint64_t address, struct memory_block *ret_block);
+bool memory_block_at(uint64_t address, struct memory_block *ret_block);
 
 /*
  * May a copy read [address, address + size)? It may read inside one block, in adjacent mapped
@@ -160,7 +160,7 @@ int pool_open(const void *data, struct memory_block *request);
  * Counts memory that has no address yet (cuMemCreate), or stops counting it. False: the device has
  * too little memory left.
  */
-bool memory_count(int device, uint64_t bytes, bool is_new);
+bool memory_reserve(int device, uint64_t bytes, bool is_new);
 
 /*
  * Memory of graphs on the device, by CU_GRAPH_MEM_ATTR_*: what launches have allocated and what the

@@ -14,14 +14,14 @@ static CUresult enter_unsafe(const char *name)
 {
     CUresult code = api_enter(name, API_CONTEXT);
 
-    if (code == CUDA_SUCCESS && atomic_load(&context_current()->n_capturing))
+    if (code == CUDA_SUCCESS && atomic_load(&context_of_thread()->n_capturing))
         code = capture_forbid_unsafe();
     return code;
 }
 
 static CUresult allocate(enum memory_kind kind, size_t size, unsigned flags, uint64_t *ret_address)
 {
-    CUcontext context = context_current();
+    CUcontext context = context_of_thread();
     struct memory_block block = {
         .size = size, .kind = kind, .device = context->work.device, .context = context, .flags = flags};
 
@@ -43,8 +43,8 @@ static void wait_for_owner(const struct memory_block *block)
 
     if (context_is(owner))
         (void)work_wait_context(&owner->work);
-    if (context_current() != owner)
-        (void)work_wait_context(&context_current()->work);
+    if (context_of_thread() != owner)
+        (void)work_wait_context(&context_of_thread()->work);
 }
 
 /* --- device memory --- */
@@ -108,10 +108,10 @@ DRIVER_EXPORT CUresult cuMemFree_v2(CUdeviceptr address)
     if (code != CUDA_SUCCESS || !address)
         return code;
     if (memory_set_live(address, false)) { /* a graph's: the node keeps the memory for its next launch */
-        (void)work_wait_context(&context_current()->work);
+        (void)work_wait_context(&context_of_thread()->work);
         return CUDA_SUCCESS;
     }
-    if (!memory_find(address, &block) || block.address != address || block.freeing ||
+    if (!memory_block_at(address, &block) || block.address != address || block.freeing ||
         (block.kind != MEMORY_DEVICE && block.kind != MEMORY_MANAGED))
         return CUDA_ERROR_INVALID_VALUE;
     wait_for_owner(&block);
@@ -130,7 +130,7 @@ DRIVER_EXPORT CUresult cuMemGetInfo_v2(size_t *ret_free, size_t *ret_total)
         return code;
     if (!ret_free || !ret_total)
         return CUDA_ERROR_INVALID_VALUE;
-    memory_usage(context_current()->work.device, &used, &all);
+    memory_usage(context_of_thread()->work.device, &used, &all);
     *ret_free = all - used;
     *ret_total = all;
     return CUDA_SUCCESS;
@@ -143,7 +143,7 @@ DRIVER_EXPORT CUresult cuMemGetAddressRange_v2(CUdeviceptr *ret_base, size_t *re
 
     if (code != CUDA_SUCCESS)
         return code;
-    if (!memory_find(address, &block) || block.kind == MEMORY_ARRAY)
+    if (!memory_block_at(address, &block) || block.kind == MEMORY_ARRAY)
         return CUDA_ERROR_NOT_FOUND;
     if (ret_base)
         *ret_base = block.address;
@@ -182,7 +182,7 @@ DRIVER_EXPORT CUresult cuMemFreeHost(void *host)
 
     if (code != CUDA_SUCCESS || !host)
         return code;
-    if (!memory_find((uintptr_t)host, &block) || block.address != (uintptr_t)host ||
+    if (!memory_block_at((uintptr_t)host, &block) || block.address != (uintptr_t)host ||
         block.kind != MEMORY_HOST)
         return CUDA_ERROR_INVALID_VALUE;
     wait_for_owner(&block);
@@ -201,8 +201,8 @@ DRIVER_EXPORT CUresult cuMemHostRegister_v2(void *host, size_t size, unsigned in
         return code;
     if (!host || !size || flags > 15)
         return CUDA_ERROR_INVALID_VALUE;
-    block.context = context_current();
-    block.device = context_current()->work.device;
+    block.context = context_of_thread();
+    block.device = context_of_thread()->work.device;
     result = memory_enter(&block);
     return result == 0                 ? CUDA_SUCCESS
            : result == MEMORY_OVERLAPS ? CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
@@ -218,7 +218,7 @@ DRIVER_EXPORT CUresult cuMemHostUnregister(void *host)
         return code;
     if (!host)
         return CUDA_ERROR_INVALID_VALUE;
-    if (!memory_find((uintptr_t)host, &block) || block.kind != MEMORY_REGISTERED ||
+    if (!memory_block_at((uintptr_t)host, &block) || block.kind != MEMORY_REGISTERED ||
         block.address != (uintptr_t)host)
         return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
     wait_for_owner(&block);
@@ -239,7 +239,7 @@ DRIVER_EXPORT CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *ret_address, vo
 
     if (code != CUDA_SUCCESS)
         return code;
-    if (!ret_address || flags || !memory_find((uintptr_t)host, &block) ||
+    if (!ret_address || flags || !memory_block_at((uintptr_t)host, &block) ||
         (!is_pinned(&block) && block.kind != MEMORY_MANAGED))
         return CUDA_ERROR_INVALID_VALUE;
     *ret_address = (uintptr_t)host;
@@ -253,7 +253,7 @@ DRIVER_EXPORT CUresult cuMemHostGetFlags(unsigned int *ret_flags, void *host)
 
     if (code != CUDA_SUCCESS)
         return code;
-    if (!ret_flags || !memory_find((uintptr_t)host, &block) || !is_pinned(&block))
+    if (!ret_flags || !memory_block_at((uintptr_t)host, &block) || !is_pinned(&block))
         return CUDA_ERROR_INVALID_VALUE;
     *ret_flags = block.flags;
     return CUDA_SUCCESS;
@@ -265,7 +265,7 @@ static CUresult check_managed(CUdeviceptr address, size_t size)
 {
     struct memory_block block;
 
-    if (!size || !memory_find(address, &block) ||
+    if (!size || !memory_block_at(address, &block) ||
         (block.kind != MEMORY_MANAGED && block.kind != MEMORY_MANAGED_VARIABLE) ||
         address + size > block.address + block.size)
         return CUDA_ERROR_INVALID_VALUE;
@@ -286,7 +286,7 @@ DRIVER_EXPORT CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, size_t size, C
     struct action *action;
 
     if (code == CUDA_SUCCESS)
-        code = stream_find(handle, &stream);
+        code = stream_named(handle, &stream);
     if (code == CUDA_SUCCESS)
         code = check_managed(address, size);
     if (code == CUDA_SUCCESS && flags)
@@ -352,7 +352,7 @@ DRIVER_EXPORT CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr addre
     struct stream *stream = NULL;
 
     if (code == CUDA_SUCCESS)
-        code = stream_find(handle, &stream);
+        code = stream_named(handle, &stream);
     if (code == CUDA_SUCCESS && flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST &&
         flags != CU_MEM_ATTACH_SINGLE)
         code = CUDA_ERROR_INVALID_VALUE;

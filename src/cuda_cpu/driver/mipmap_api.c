@@ -66,7 +66,7 @@ DRIVER_EXPORT CUresult cuMipmappedArrayCreate(CUmipmappedArray *ret_mipmap,
         level.Depth =
             level.Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP) ? level.Depth : half(level.Depth);
     }
-    if (code == CUDA_SUCCESS && !handle_put(mipmap, HANDLE_MIPMAP, context_current()))
+    if (code == CUDA_SUCCESS && !handle_put(mipmap, HANDLE_MIPMAP, context_of_thread()))
         code = CUDA_ERROR_OUT_OF_MEMORY;
     if (code == CUDA_SUCCESS)
         *ret_mipmap = mipmap;

@@ -215,7 +215,7 @@ static bool may_access(void *context, uint64_t address, uint64_t size, bool is_w
     struct memory_block block;
 
     (void)context;
-    return memory_find(address, &block) && address + size <= block.address + block.size &&
+    return memory_block_at(address, &block) && address + size <= block.address + block.size &&
            !(is_write && block.kind == MEMORY_REGISTERED && (block.flags & CU_MEMHOSTREGISTER_READ_ONLY));
 }
 

@@ -66,7 +66,7 @@ void module_free_all(CUcontext context);
 /*
  * The function behind a handle of the program: a CUfunction, or a CUkernel in the current context.
  */
-CUresult function_find(CUfunction handle, struct function **ret_function);
+CUresult function_of_handle(CUfunction handle, struct function **ret_function);
 
 /* Executes a launch on the calling engine thread. */
 CUresult function_run(const struct action_launch *launch, struct work_context *context);

@@ -35,7 +35,7 @@ DRIVER_EXPORT CUresult cuModuleLoadDataEx(CUmodule *ret_module, const void *imag
         return code;
     if (!ret_module || !image || (n && (!options || !values)))
         return CUDA_ERROR_INVALID_VALUE;
-    return module_load(context_current(), image, module_log_of(options, values, n), ret_module);
+    return module_load(context_of_thread(), image, module_log_of(options, values, n), ret_module);
 }
 
 DRIVER_EXPORT CUresult cuModuleLoadData(CUmodule *ret_module, const void *image)

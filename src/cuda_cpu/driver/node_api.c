@@ -23,7 +23,7 @@ struct action *node_kernel_action(const CUDA_KERNEL_NODE_PARAMS *about, bool has
     if (!about)
         return NULL;
     handle = about->func ? about->func : has_kernel ? (CUfunction)(void *)about->kern : NULL;
-    *ret_code = function_find(handle, &function);
+    *ret_code = function_of_handle(handle, &function);
     if (*ret_code != CUDA_SUCCESS)
         return NULL;
     request = (struct launch_request){.grid = {about->gridDimX, about->gridDimY, about->gridDimZ},

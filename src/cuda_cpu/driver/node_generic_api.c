@@ -8,7 +8,7 @@
 DRIVER_EXPORT CUresult cuGraphAddNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *after,
                                       size_t n, CUgraphNodeParams *about)
 {
-    CUcontext context = context_current();
+    CUcontext context = context_of_thread();
 
     if (!about)
         return CUDA_ERROR_INVALID_VALUE;
@@ -73,7 +73,7 @@ DRIVER_EXPORT CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams 
 
 DRIVER_EXPORT CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraphNodeParams *about)
 {
-    CUcontext context = context_current();
+    CUcontext context = context_of_thread();
 
     if (!about)
         return CUDA_ERROR_INVALID_VALUE;
@@ -115,7 +115,7 @@ static CUresult find(const char *name, CUstream handle, CUlaunchAttributeID id, 
     CUresult code = api_enter(name, API_CONTEXT);
 
     if (code == CUDA_SUCCESS)
-        code = stream_find(handle, ret_stream);
+        code = stream_named(handle, ret_stream);
     return code == CUDA_SUCCESS && (!value || !is_stream_attribute(id)) ? CUDA_ERROR_INVALID_VALUE : code;
 }
 
@@ -158,9 +158,9 @@ DRIVER_EXPORT CUresult cuStreamCopyAttributes(CUstream to, CUstream from)
     struct stream *source, *target;
 
     if (code == CUDA_SUCCESS)
-        code = stream_find(from, &source);
+        code = stream_named(from, &source);
     if (code == CUDA_SUCCESS)
-        code = stream_find(to, &target);
+        code = stream_named(to, &target);
     if (code == CUDA_SUCCESS)
         target->synchronization = source->synchronization;
     return code;

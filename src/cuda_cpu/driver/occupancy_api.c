@@ -30,7 +30,7 @@ DRIVER_EXPORT CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int 
     struct function *function = NULL;
 
     if (code == CUDA_SUCCESS)
-        code = function_find(handle, &function);
+        code = function_of_handle(handle, &function);
     if (code != CUDA_SUCCESS)
         return code;
     if (!ret_blocks || block <= 0 || flags > CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE)
@@ -60,7 +60,7 @@ DRIVER_EXPORT CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *ret_grid, 
     int best = 0, best_threads = 0;
 
     if (code == CUDA_SUCCESS)
-        code = function_find(handle, &function);
+        code = function_of_handle(handle, &function);
     if (code != CUDA_SUCCESS)
         return code;
     if (!ret_grid || !ret_block || limit < 0 || flags > CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE)
@@ -101,7 +101,7 @@ DRIVER_EXPORT CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *ret_dynam
     size_t room;
 
     if (code == CUDA_SUCCESS)
-        code = function_find(handle, &function);
+        code = function_of_handle(handle, &function);
     if (code != CUDA_SUCCESS)
         return code;
     if (!ret_dynamic || blocks <= 0 || block <= 0 || blocks > MOST_RESIDENT_BLOCKS ||

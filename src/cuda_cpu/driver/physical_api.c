@@ -27,7 +27,7 @@ void physical_drop(struct physical *physical)
     if (physical->n_handles || physical->n_maps)
         return;
     if (physical->counted)
-        (void)memory_count(physical->device, physical->size, false);
+        (void)memory_reserve(physical->device, physical->size, false);
     (void)close(physical->file);
     list_remove(&physical->link);
     free(physical);
@@ -80,12 +80,12 @@ DRIVER_EXPORT CUresult cuMemCreate(CUmemGenericAllocationHandle *ret_handle, siz
         code = check_about(about);
     if (code != CUDA_SUCCESS)
         return code;
-    if (!memory_count(about->location.id, size, true))
+    if (!memory_reserve(about->location.id, size, true))
         return CUDA_ERROR_OUT_OF_MEMORY;
     file = share_new(about->location.id, size);
     handle = file < 0 ? 0 : enter_physical(file, size, true, about);
     if (!handle) {
-        (void)memory_count(about->location.id, size, false);
+        (void)memory_reserve(about->location.id, size, false);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     *ret_handle = handle;

@@ -83,7 +83,7 @@ DRIVER_EXPORT CUresult cuPointerGetAttribute(void *ret_data, CUpointer_attribute
 
     if (code != CUDA_SUCCESS)
         return code;
-    if (!ret_data || !memory_find(pointer, &block) || block.kind == MEMORY_ARRAY)
+    if (!ret_data || !memory_block_at(pointer, &block) || block.kind == MEMORY_ARRAY)
         return CUDA_ERROR_INVALID_VALUE;
     code = answer(attribute, pointer, &block, &found);
     if (code == CUDA_SUCCESS)
@@ -103,7 +103,7 @@ DRIVER_EXPORT CUresult cuPointerGetAttributes(unsigned int n, CUpointer_attribut
         return code;
     if (!n || !attributes || !ret_data)
         return CUDA_ERROR_INVALID_VALUE;
-    known = memory_find(pointer, &block) && block.kind != MEMORY_ARRAY;
+    known = memory_block_at(pointer, &block) && block.kind != MEMORY_ARRAY;
     for (unsigned i = 0; i < n; i++) {
         struct pointer_answer found = {0, 0};
 
@@ -130,7 +130,7 @@ DRIVER_EXPORT CUresult cuPointerSetAttribute(const void *value, CUpointer_attrib
     if (code != CUDA_SUCCESS)
         return code;
     /* The attribute asks that copies of this memory wait for their end. All copies here do that. */
-    return value && attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS && memory_find(pointer, &block)
+    return value && attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS && memory_block_at(pointer, &block)
                ? CUDA_SUCCESS
                : CUDA_ERROR_INVALID_VALUE;
 }

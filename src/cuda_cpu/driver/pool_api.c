@@ -76,7 +76,7 @@ static CUresult allocate(CUmemoryPool pool, size_t size, CUstream handle, CUdevi
     struct memory_block block = {.size = size, .kind = MEMORY_DEVICE, .device = pool->device, .pool = pool};
     struct stream *stream = NULL;
     struct action *action;
-    CUresult code = stream_find_here(handle, &stream);
+    CUresult code = stream_named_here(handle, &stream);
 
     if (code != CUDA_SUCCESS)
         return code;
@@ -84,7 +84,7 @@ static CUresult allocate(CUmemoryPool pool, size_t size, CUstream handle, CUdevi
         return CUDA_ERROR_INVALID_VALUE;
     if (pool->is_imported)
         return CUDA_ERROR_NOT_PERMITTED;
-    if (stream_captures(stream))
+    if (stream_is_capturing(stream))
         return graph_memory_capture(stream, pool->device, size, ret_address);
     block.context = stream->context;
     if (memory_allocate(&block, ALIGNMENT) != 0)
@@ -106,7 +106,7 @@ DRIVER_EXPORT CUresult cuMemAllocAsync(CUdeviceptr *ret_address, size_t size, CU
 
     if (code != CUDA_SUCCESS)
         return code;
-    (void)default_pool(context_current()->work.device, &pool);
+    (void)default_pool(context_of_thread()->work.device, &pool);
     return allocate(pool, size, stream, ret_address);
 }
 
@@ -129,10 +129,10 @@ DRIVER_EXPORT CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle)
     struct action *action;
 
     if (code == CUDA_SUCCESS)
-        code = stream_find_here(handle, &stream);
+        code = stream_named_here(handle, &stream);
     if (code != CUDA_SUCCESS || !address)
         return code;
-    if (stream_captures(stream))
+    if (stream_is_capturing(stream))
         return graph_memory_capture_free(stream, address);
     if (memory_set_live(address, false)) /* a graph's: the node keeps the memory for its next launch */
         return CUDA_SUCCESS;
@@ -403,7 +403,7 @@ DRIVER_EXPORT CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData *ret_data, 
 
     if (code != CUDA_SUCCESS)
         return code;
-    if (!ret_data || !memory_find(address, &block) || block.address != address || !block.pool)
+    if (!ret_data || !memory_block_at(address, &block) || block.address != address || !block.pool)
         return CUDA_ERROR_INVALID_VALUE;
     pool = block.pool;
     if (!pool->handle_types)

@@ -14,7 +14,7 @@ static bool is_managed(CUdeviceptr address, size_t size)
 {
     struct memory_block block;
 
-    return size && memory_find(address, &block) &&
+    return size && memory_block_at(address, &block) &&
            (block.kind == MEMORY_MANAGED || block.kind == MEMORY_MANAGED_VARIABLE) &&
            size <= block.address + block.size - address;
 }
@@ -143,7 +143,7 @@ static CUresult find_stream(CUstream handle, struct stream **ret_stream)
 {
     if (!handle || handle == CU_STREAM_LEGACY)
         return CUDA_ERROR_INVALID_VALUE;
-    return stream_find(handle, ret_stream);
+    return stream_named(handle, ret_stream);
 }
 
 /* firsts[k]: the index of the first of the n ranges that entry k applies to. */

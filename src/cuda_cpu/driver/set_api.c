@@ -11,7 +11,7 @@ static CUresult set(const char *name, const struct action_set *asked, CUstream h
     struct action *action;
 
     if (code == CUDA_SUCCESS)
-        code = stream_find_here(handle, &stream);
+        code = stream_named_here(handle, &stream);
     if (code != CUDA_SUCCESS || !asked->width || !asked->height)
         return code;
     if (__builtin_mul_overflow(asked->width, asked->element, &row) || asked->address % asked->element ||

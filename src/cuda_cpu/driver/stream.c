@@ -12,7 +12,7 @@ void stream_each(void (*each)(struct stream *stream, void *data), void *data)
     list_for_each_safe(at, next, &driver.streams.all) each(list_entry(at, struct stream, link), data);
 }
 
-struct stream *stream_new(CUcontext context, CUstream handle, unsigned flags, int priority)
+struct stream *stream_make(CUcontext context, CUstream handle, unsigned flags, int priority)
 {
     struct stream *stream = calloc(1, sizeof *stream);
 
@@ -125,7 +125,7 @@ static struct stream *thread_stream(CUcontext context)
     }
     pthread_mutex_unlock(&driver.captures.lock);
     if (!found)
-        found = stream_new(context, CU_STREAM_PER_THREAD, 0, 0);
+        found = stream_make(context, CU_STREAM_PER_THREAD, 0, 0);
     pthread_once(&driver.streams.once, make_key);
     /* not NULL, so that the key's destructor runs when the thread ends */
     (void)pthread_setspecific(driver.streams.key, &driver.streams);
@@ -134,9 +134,9 @@ static struct stream *thread_stream(CUcontext context)
     return found;
 }
 
-CUresult stream_find(CUstream handle, struct stream **ret_stream)
+CUresult stream_named(CUstream handle, struct stream **ret_stream)
 {
-    CUcontext context = context_current();
+    CUcontext context = context_of_thread();
 
     if (!handle || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD) {
         if (!context || !context_is(context))
@@ -150,12 +150,12 @@ CUresult stream_find(CUstream handle, struct stream **ret_stream)
     return CUDA_SUCCESS;
 }
 
-CUresult stream_find_here(CUstream handle, struct stream **ret_stream)
+CUresult stream_named_here(CUstream handle, struct stream **ret_stream)
 {
     struct stream *stream = NULL;
-    CUresult code = stream_find(handle, &stream);
+    CUresult code = stream_named(handle, &stream);
 
-    if (code == CUDA_SUCCESS && stream->context != context_current())
+    if (code == CUDA_SUCCESS && stream->context != context_of_thread())
         return CUDA_ERROR_INVALID_HANDLE;
     if (code == CUDA_SUCCESS)
         *ret_stream = stream;
@@ -206,7 +206,7 @@ CUresult stream_do(struct stream *stream, struct action *action, bool wait)
     return code;
 }
 
-bool stream_captures(struct stream *stream)
+bool stream_is_capturing(struct stream *stream)
 {
     bool does;
 

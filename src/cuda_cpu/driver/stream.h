@@ -45,7 +45,7 @@ struct stream_latest {
  * handle: CU_STREAM_LEGACY, CU_STREAM_PER_THREAD, or NULL for a stream whose handle is its address.
  * NULL: no memory.
  */
-struct stream *stream_new(CUcontext context, CUstream handle, unsigned flags, int priority);
+struct stream *stream_make(CUcontext context, CUstream handle, unsigned flags, int priority);
 void stream_free(struct stream *stream);
 /* Frees every stream of a context that ends. */
 void stream_free_all(CUcontext context);
@@ -54,9 +54,9 @@ void stream_free_all(CUcontext context);
  * The stream that a call names. NULL names the legacy default stream of the current context. A
  * per-thread default stream is made at its first use. CUDA_ERROR_INVALID_HANDLE: no such stream.
  */
-CUresult stream_find(CUstream handle, struct stream **ret_stream);
+CUresult stream_named(CUstream handle, struct stream **ret_stream);
 /* The same, for calls that need a stream of the current context. */
-CUresult stream_find_here(CUstream handle, struct stream **ret_stream);
+CUresult stream_named_here(CUstream handle, struct stream **ret_stream);
 
 /*
  * Gives the action to the stream: to its capture, or to the machine. Takes over the reference.
@@ -74,6 +74,6 @@ void stream_each(void (*each)(struct stream *stream, void *data), void *data);
 CUresult stream_spoil_captures(CUcontext context);
 
 /* Does the stream capture? If a capture begins or ends meanwhile, either answer is right. */
-bool stream_captures(struct stream *stream);
+bool stream_is_capturing(struct stream *stream);
 
 #endif

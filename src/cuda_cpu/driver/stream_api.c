@@ -17,7 +17,7 @@ DRIVER_EXPORT CUresult cuStreamCreateWithPriority(CUstream *ret_stream, unsigned
     if (!ret_stream || flags > CU_STREAM_NON_BLOCKING)
         return CUDA_ERROR_INVALID_VALUE;
     priority = priority > 0 ? 0 : priority < STREAM_MOST_URGENT ? STREAM_MOST_URGENT : priority;
-    stream = stream_new(context_current(), NULL, flags, priority);
+    stream = stream_make(context_of_thread(), NULL, flags, priority);
     if (!stream)
         return CUDA_ERROR_OUT_OF_MEMORY;
     *ret_stream = stream->handle;
@@ -52,7 +52,7 @@ static CUresult find_to_look(const char *name, CUstream handle, struct stream **
     CUresult code = api_enter(name, API_CONTEXT);
 
     if (code == CUDA_SUCCESS)
-        code = stream_find(handle, ret_stream);
+        code = stream_named(handle, ret_stream);
     if (code != CUDA_SUCCESS || !atomic_load(&(*ret_stream)->context->n_capturing))
         return code;
     pthread_mutex_lock(&driver.captures.lock);
@@ -89,7 +89,7 @@ DRIVER_EXPORT CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigne
         return code;
     if (flags > CU_EVENT_WAIT_EXTERNAL)
         return CUDA_ERROR_INVALID_VALUE;
-    code = stream_find(handle, &stream);
+    code = stream_named(handle, &stream);
     if (code != CUDA_SUCCESS)
         return code;
     if (!handle_is(event, HANDLE_EVENT))
@@ -107,7 +107,7 @@ DRIVER_EXPORT CUresult cuLaunchHostFunc(CUstream handle, CUhostFn run, void *use
         return code;
     if (!run)
         return CUDA_ERROR_INVALID_VALUE;
-    code = stream_find(handle, &stream);
+    code = stream_named(handle, &stream);
     if (code != CUDA_SUCCESS)
         return code;
     action = action_new(ACTION_HOST);
@@ -129,7 +129,7 @@ DRIVER_EXPORT CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback run
         return code;
     if (!run || flags)
         return CUDA_ERROR_INVALID_VALUE;
-    code = stream_find(handle, &stream);
+    code = stream_named(handle, &stream);
     if (code != CUDA_SUCCESS)
         return code;
     action = action_new(ACTION_CALLBACK);
@@ -149,7 +149,7 @@ static CUresult find_to_ask(const char *name, CUstream handle, const void *answe
 
     if (code != CUDA_SUCCESS)
         return code;
-    return answer ? stream_find(handle, ret_stream) : CUDA_ERROR_INVALID_VALUE;
+    return answer ? stream_named(handle, ret_stream) : CUDA_ERROR_INVALID_VALUE;
 }
 
 DRIVER_EXPORT CUresult cuStreamGetFlags(CUstream handle, unsigned int *ret_flags)

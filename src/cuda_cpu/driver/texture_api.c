@@ -130,7 +130,7 @@ DRIVER_EXPORT CUresult cuTexObjectCreate(CUtexObject *ret_object, const CUDA_RES
     code = describe(resource, &object->texture);
     if (code == CUDA_SUCCESS)
         code = describe_reading(about, &object->texture);
-    if (code == CUDA_SUCCESS && !handle_put(object, HANDLE_TEXTURE, context_current()))
+    if (code == CUDA_SUCCESS && !handle_put(object, HANDLE_TEXTURE, context_of_thread()))
         code = CUDA_ERROR_OUT_OF_MEMORY;
     if (code != CUDA_SUCCESS) {
         free(object);
@@ -161,7 +161,7 @@ static CUresult destroy(const char *name, uint64_t handle, enum handle_kind kind
 
     if (code != CUDA_SUCCESS)
         return code;
-    (void)work_wait_context(&context_current()->work);
+    (void)work_wait_context(&context_of_thread()->work);
     if (handle_remove((const void *)(uintptr_t)handle, kind))
         free((void *)(uintptr_t)handle);
     return CUDA_SUCCESS;
@@ -221,7 +221,7 @@ DRIVER_EXPORT CUresult cuSurfObjectCreate(CUsurfObject *ret_object, const CUDA_R
     if (!(array->about.Flags & CUDA_ARRAY3D_SURFACE_LDST))
         return CUDA_ERROR_INVALID_VALUE;
     object = calloc(1, sizeof *object);
-    if (!object || !handle_put(object, HANDLE_SURFACE, context_current())) {
+    if (!object || !handle_put(object, HANDLE_SURFACE, context_of_thread())) {
         free(object);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }

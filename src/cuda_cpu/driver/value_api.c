@@ -10,7 +10,7 @@ static CUresult check(const struct action_value *value)
     unsigned bytes = value->wide ? 8 : 4;
     struct memory_block block;
 
-    return value->address % bytes || !memory_find(value->address, &block) || block.kind == MEMORY_ARRAY ||
+    return value->address % bytes || !memory_block_at(value->address, &block) || block.kind == MEMORY_ARRAY ||
                    value->address + bytes > block.address + block.size
                ? CUDA_ERROR_INVALID_VALUE
                : CUDA_SUCCESS;
@@ -33,7 +33,7 @@ static CUresult submit(const char *name, enum action_kind kind, CUstream handle,
     struct stream *stream = NULL;
 
     if (code == CUDA_SUCCESS)
-        code = stream_find_here(handle, &stream);
+        code = stream_named_here(handle, &stream);
     if (code == CUDA_SUCCESS)
         code = check(value);
     return code == CUDA_SUCCESS ? hand_over(stream, kind, value) : code;
@@ -89,7 +89,7 @@ DRIVER_EXPORT CUresult cuStreamBatchMemOp_v2(CUstream handle, unsigned int n, CU
     struct stream *stream = NULL;
 
     if (code == CUDA_SUCCESS)
-        code = stream_find_here(handle, &stream);
+        code = stream_named_here(handle, &stream);
     if (code == CUDA_SUCCESS && (flags || !batch || n > MOST_OPERATIONS))
         code = CUDA_ERROR_INVALID_VALUE;
     if (code == CUDA_SUCCESS)

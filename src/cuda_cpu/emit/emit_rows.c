@@ -33,7 +33,7 @@ static const struct value uniform_value = {VALUE_UNIFORM, 0, false};
 enum probe_kind { PROBE_ADDRESS, PROBE_SAME, PROBE_NOT_TAKEN, PROBE_NUMBER };
 
 /* What is computed for the first and the last thread of a row. */
-struct probe {
+struct row_probe {
     enum probe_kind kind;
     const struct ptx_operand *operand;
     enum ptx_type type; /* of a number */
@@ -51,7 +51,7 @@ struct rows {
     size_t *written_at;   /* by register: statement */
     bool *is_needed;      /* by statement: the probes use its result */
     uint32_t *probe_of;   /* by statement: 1 + probe of its address; 0: none */
-    struct probe probes[MOST_PROBES];
+    struct row_probe probes[MOST_PROBES];
     unsigned n;
 };
 
@@ -162,7 +162,7 @@ static struct value compute(const struct rows *r, const struct ptx_statement *s)
     return any;
 }
 
-static bool add_probe(struct rows *r, struct probe probe)
+static bool add_probe(struct rows *r, struct row_probe probe)
 {
     if (r->n == MOST_PROBES)
         return false;
@@ -188,11 +188,11 @@ static bool look_at_comparison(struct rows *r, const struct ptx_statement *s, st
         a.kind + b.kind != VALUE_UNIFORM + VALUE_STEPS || a.kind == VALUE_OTHER || b.kind == VALUE_OTHER)
         return true;
     *ret_value = uniform_value;
-    return add_probe(r, (struct probe){.kind = PROBE_NUMBER,
-                                       .operand = &s->operands[a.kind == VALUE_STEPS ? 1 : 2],
-                                       .type = type,
-                                       .step = a.kind == VALUE_STEPS ? a.step : b.step}) &&
-           add_probe(r, (struct probe){.kind = PROBE_SAME, .operand = &s->operands[0]});
+    return add_probe(r, (struct row_probe){.kind = PROBE_NUMBER,
+                                           .operand = &s->operands[a.kind == VALUE_STEPS ? 1 : 2],
+                                           .type = type,
+                                           .step = a.kind == VALUE_STEPS ? a.step : b.step}) &&
+           add_probe(r, (struct row_probe){.kind = PROBE_SAME, .operand = &s->operands[0]});
 }
 
 /* False: an access about which the ends of the row say nothing. */
@@ -214,7 +214,7 @@ static bool look_at_access(struct rows *r, size_t i, const struct ptx_statement 
         ptx_has(r->module, s, "release") || ptx_has(r->module, s, "mmio"))
         return false;
     for (unsigned k = 0; k < r->n; k++) {
-        struct probe *probe = &r->probes[k];
+        struct row_probe *probe = &r->probes[k];
 
         if (probe->kind != PROBE_ADDRESS || probe->operand->reg != base->reg ||
             probe->operand->index != base->index)
@@ -226,12 +226,12 @@ static bool look_at_access(struct rows *r, size_t i, const struct ptx_statement 
         return v.step % probe->bytes == 0;
     }
     r->probe_of[i] = r->n + 1;
-    return add_probe(r, (struct probe){.kind = PROBE_ADDRESS,
-                                       .operand = base,
-                                       .step = v.step,
-                                       .low = offset < 0 ? offset : 0,
-                                       .high = offset + bytes,
-                                       .bytes = bytes});
+    return add_probe(r, (struct row_probe){.kind = PROBE_ADDRESS,
+                                           .operand = base,
+                                           .step = v.step,
+                                           .low = offset < 0 ? offset : 0,
+                                           .high = offset + bytes,
+                                           .bytes = bytes});
 }
 
 static void define(struct rows *r, const struct ptx_statement *s, struct value value)
@@ -280,7 +280,7 @@ static bool look_at(struct rows *r, size_t i)
         return s->guard && s->operands[0].label >= r->end &&
                r->writes[r->first[s->guard->reg->id] + s->guard->index] == 1 &&
                r->values[r->first[s->guard->reg->id] + s->guard->index].kind == VALUE_UNIFORM &&
-               add_probe(r, (struct probe){.kind = PROBE_NOT_TAKEN, .operand = s->guard});
+               add_probe(r, (struct row_probe){.kind = PROBE_NOT_TAKEN, .operand = s->guard});
     case PTX_RETURN:
     case PTX_EXIT:
         return !s->guard;
@@ -400,7 +400,7 @@ bool emit_is_needed(const struct rows *r, size_t i)
 
 bool emit_row_pointer(struct emitter *e, const struct ptx_operand *address)
 {
-    const struct probe *probe;
+    const struct row_probe *probe;
 
     if (!e->rows || !e->rows->probe_of[e->index])
         return false;
@@ -419,7 +419,7 @@ unsigned emit_probes(const struct rows *r)
 void emit_probe_values(struct emitter *e, const struct rows *r)
 {
     for (unsigned k = 0; k < r->n; k++) {
-        const struct probe *probe = &r->probes[k];
+        const struct row_probe *probe = &r->probes[k];
 
         fprintf(e->out, "A[%u] = ", k);
         if (probe->kind == PROBE_NUMBER && ptx_type_class(probe->type) == PTX_SIGNED)
@@ -436,7 +436,7 @@ void emit_probe_values(struct emitter *e, const struct rows *r)
 void emit_row_condition(const struct rows *r, FILE *out)
 {
     for (unsigned k = 0; k < r->n; k++) {
-        const struct probe *p = &r->probes[k];
+        const struct row_probe *p = &r->probes[k];
 
         fputs(k ? "\n& " : "", out);
         switch (p->kind) {

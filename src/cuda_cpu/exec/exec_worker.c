@@ -60,11 +60,6 @@ void worker_abort(struct worker *worker)
     (void)pthread_mutex_unlock(&worker->lock);
 }
 
-void worker_forgive(struct worker *worker)
-{
-    atomic_store(&worker->is_aborted, false);
-}
-
 static uint64_t product(const uint32_t three[3])
 {
     return (uint64_t)three[0] * three[1] * three[2];

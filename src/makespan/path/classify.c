@@ -77,7 +77,7 @@ static int classify(const struct ptx_module *module, const struct ptx_statement 
     const char *opcode = module->source.text + statement->opcode->offset;
     size_t length = last->offset + last->length - statement->opcode->offset;
     enum units_wait wait;
-    enum unit unit;
+    enum kernel_unit unit;
     int r = 0;
 
     if (!units_of(opcode, length, &unit))

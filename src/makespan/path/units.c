@@ -10,7 +10,7 @@ enum doubles {
 
 static const struct {
     const char *names; /* opcodes, separated by blanks, without suffixes */
-    enum unit unit;
+    enum kernel_unit unit;
     enum doubles doubles;
 } classes[] = {
     /* Everything that goes through the load/store units, parameters and constants included. */
@@ -61,7 +61,7 @@ static bool has_suffix(const char *opcode, size_t length, const char *suffix)
     return false;
 }
 
-bool units_of(const char *opcode, size_t length, enum unit *ret_unit)
+bool units_of(const char *opcode, size_t length, enum kernel_unit *ret_unit)
 {
     const char *dot = memchr(opcode, '.', length);
     size_t base = dot ? (size_t)(dot - opcode) : length;

@@ -13,7 +13,7 @@
  * divisions S; arithmetic on .f64 D, whatever it computes; the rest C. false: no such instruction
  * is known.
  */
-bool units_of(const char *opcode, size_t length, enum unit *ret_unit);
+bool units_of(const char *opcode, size_t length, enum kernel_unit *ret_unit);
 
 /* What a warp waits for besides its unit. */
 enum units_wait {

@@ -29,21 +29,3 @@ uint64_t bound_cheap(const struct problem *problem)
         others[u] = (uint64_t)count[u] * (problem->warps - 1);
     return problem->n + bound_blocking(problem, others);
 }
-
-uint64_t bound_least(const struct problem *problem)
-{
-    size_t count[N_UNITS];
-    uint64_t least = problem->n;
-    uint64_t total = (uint64_t)problem->n * problem->warps;
-
-    kernel_count(problem->units, problem->n, count);
-    for (size_t u = 0; u < N_UNITS; u++) {
-        uint64_t work = (uint64_t)count[u] * problem->warps;
-        uint64_t cycles = (work + problem->capacity[u] - 1) / problem->capacity[u];
-
-        least = cycles > least ? cycles : least;
-    }
-    if (problem->issue && (total + problem->issue - 1) / problem->issue > least)
-        least = (total + problem->issue - 1) / problem->issue;
-    return least;
-}

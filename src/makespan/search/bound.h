@@ -18,11 +18,4 @@ uint64_t bound_cheap(const struct problem *problem);
 /* Cycles that others[u] instructions of other warps can block one warp: the sum above. */
 uint64_t bound_blocking(const struct problem *problem, const uint64_t others[N_UNITS]);
 
-/*
- * No schedule ends sooner: the longest of one warp alone, each unit's work over its capacity, and
- * all work over the cap. For horizons, and to show how much the worst case costs. It is no proven
- * lower bound on the *worst* case.
- */
-uint64_t bound_least(const struct problem *problem);
-
 #endif

@@ -28,7 +28,7 @@
 #define RELAX_MAX_WARPS    255u
 
 struct relax_segment {
-    enum unit unit;
+    enum kernel_unit unit;
     unsigned begin; /* index of its first instruction */
     unsigned length;
 };

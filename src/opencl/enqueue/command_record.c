@@ -222,7 +222,7 @@ static cl_int CL_API_CALL record_copy(cl_command_buffer_khr handle, cl_command_q
 {
     struct command_transfer t = {.a = from, .b = to, .offset = offset, .offset_b = to_offset, .size = size};
 
-    return record_transfer(GIVEN, COMMAND_COPY, &t);
+    return record_transfer(GIVEN, COMMAND_COPY_BUFFER, &t);
 }
 
 static cl_int CL_API_CALL record_copy_rect(cl_command_buffer_khr handle, cl_command_queue queue, cl_mem from,

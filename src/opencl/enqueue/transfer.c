@@ -35,7 +35,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueCopyBuffer(cl_command_queue handl
                                                           cl_uint n, const cl_event *waits, cl_event *event)
 {
     struct opencl_command draft = {
-        .kind = COMMAND_COPY,
+        .kind = COMMAND_COPY_BUFFER,
         .u.transfer = {.a = from, .b = to, .offset = from_offset, .offset_b = to_offset, .size = size}};
 
     ENQUEUE_BEGIN(handle, FORWARD(clEnqueueCopyBuffer, handle, from, to, from_offset, to_offset, size));

@@ -29,7 +29,7 @@ const struct kind kinds[COMMAND_KINDS] = {
         .type = CL_COMMAND_WRITE_BUFFER, .engine = ENGINE_COPY_IN, .leased = true, .label = "",
         .validate = validate_linear, .give = give_write, .uses = uses_write,
         .bytes = chunk_bytes_linear, .plan_chunks = chunk_plan_linear, .chunk = chunk_linear, CHUNKS},
-    [COMMAND_COPY] = {
+    [COMMAND_COPY_BUFFER] = {
         LINEAR(BUFFER, BUFFER),
         .type = CL_COMMAND_COPY_BUFFER, .engine = ENGINE_EXECUTION, .leased = true, .label = "(copy)",
         .validate = validate_linear, .give = give_copy, .uses = uses_copy,

@@ -19,7 +19,7 @@ enum opencl_kind {
     COMMAND_USER, /* a user event of the program: a node without work */
     COMMAND_READ,
     COMMAND_WRITE,
-    COMMAND_COPY,
+    COMMAND_COPY_BUFFER,
     COMMAND_FILL,
     COMMAND_READ_RECT,
     COMMAND_WRITE_RECT,

@@ -324,7 +324,7 @@ static cl_int move(struct spread_buffer *buffer, int from, int to, struct range 
     if (code != CL_SUCCESS)
         return code;
     growth_add(&front.spread.costs.move, range_length(range), (double)took);
-    placement_moved(home->device, from, to, range_length(range), took);
+    spread_placement_moved(home->device, from, to, range_length(range), took);
     return CL_SUCCESS;
 }
 

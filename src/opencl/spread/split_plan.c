@@ -21,7 +21,7 @@ struct split_planning {
 /*
  * Ranges that two arguments write must not overlap: merging one would change what the other is
  * compared with. The program must have no part of the buffer mapped, because it may write there
- * meanwhile. Few outputs per buffer, so that its record stays exact (ranges.h).
+ * meanwhile. Few outputs per buffer, so that its record stays exact (spread/ranges.h).
  */
 static bool add_output(struct split *split, const struct split_output *output)
 {

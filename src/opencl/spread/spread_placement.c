@@ -210,7 +210,7 @@ void placement_job_over(void)
         place_end(session);
 }
 
-void placement_moved(const struct opencl_device *home, int from, int to, size_t bytes, baton_nsec took)
+void spread_placement_moved(const struct opencl_device *home, int from, int to, size_t bytes, baton_nsec took)
 {
     struct session *session = runtime_session();
     const struct opencl_device *there[2];

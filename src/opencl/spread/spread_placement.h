@@ -68,6 +68,7 @@ int placement_last(void);
 void placement_job_over(void);
 
 /* Reports bytes moved from one place to another, from which the daemon learns the cost. */
-void placement_moved(const struct opencl_device *home, int from, int to, size_t bytes, baton_nsec took);
+void spread_placement_moved(const struct opencl_device *home, int from, int to, size_t bytes,
+                            baton_nsec took);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Messages between rank 0 and the other processes; for run.c and serve.c only. All processes run
- * the same program, so structs are sent unchanged.
+ * Messages between rank 0 and the other processes; for run_study.c and serve.c only. All processes
+ * run the same program, so structs are sent unchanged.
  */
 #ifndef STUDY_RUN_MESSAGES_H
 #define STUDY_RUN_MESSAGES_H

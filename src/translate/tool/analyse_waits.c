@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-static bool shared(enum space space)
+static bool shared(enum address_space space)
 {
     return space == SPACE_GLOBAL || space == SPACE_GENERIC;
 }

@@ -33,7 +33,7 @@ struct variables {
     bool all; /* more than fit */
 };
 
-static bool shared(enum space space)
+static bool shared(enum address_space space)
 {
     return space == SPACE_GLOBAL || space == SPACE_GENERIC;
 }

@@ -119,8 +119,8 @@ static void translate(const struct request *request, bool only_preprocess, struc
         report->options = request->options.bytes;
         return;
     }
-    options_parse(&options, request->options.bytes ? request->options.bytes : "", request->options.length,
-                  &report->refusal);
+    tool_options_parse(&options, request->options.bytes ? request->options.bytes : "",
+                       request->options.length, &report->refusal);
     if (report->refusal.reason[0])
         return;
     pp->folders = options.folders;
@@ -155,7 +155,7 @@ static void translate(const struct request *request, bool only_preprocess, struc
 static int answer(struct report *report)
 {
     struct record_writer writer;
-    char *json = report_json(report);
+    char *json = tool_report_json(report);
     int r;
 
     record_begin(&writer);
@@ -196,7 +196,7 @@ static int show(int argc, char **argv)
     for (int i = 2; i < argc; i++)
         text_print(&request.options, "%s%s", i > 2 ? " " : "", argv[i]);
     translate(&request, only_preprocess, &report);
-    (void)fprintf(stderr, "%s\n", report_json(&report));
+    (void)fprintf(stderr, "%s\n", tool_report_json(&report));
     free(text);
     if (report.refusal.reason[0])
         return 1;

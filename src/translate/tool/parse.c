@@ -66,11 +66,11 @@ static struct symbol *enter(struct parse *parse, CXCursor cursor, enum symbol_ki
  * The address space named in the qualifiers of one value: the whole spelling, or the part after a
  * pointer's last *.
  */
-static enum space space_in(const char *qualifiers)
+static enum address_space space_in(const char *qualifiers)
 {
     static const struct {
         const char *word;
-        enum space space;
+        enum address_space space;
     } words[] = {{"__global", SPACE_GLOBAL},
                  {"__local", SPACE_LOCAL},
                  {"__constant", SPACE_CONSTANT},

@@ -39,7 +39,7 @@ struct syntax_node *syntax_argument(const struct syntax_node *call, unsigned i)
     return node;
 }
 
-enum space syntax_points_at(struct syntax_node *argument)
+enum address_space syntax_points_at(struct syntax_node *argument)
 {
     const struct syntax_node *inner = syntax_strip(argument);
 

@@ -35,17 +35,17 @@ enum syntax_kind {
 enum symbol_kind { SYMBOL_FUNCTION, SYMBOL_BUILTIN, SYMBOL_PARAM, SYMBOL_VARIABLE };
 
 /* Where a value lives, or what a pointer points at. */
-enum space { SPACE_PRIVATE, SPACE_LOCAL, SPACE_GLOBAL, SPACE_CONSTANT, SPACE_GENERIC };
+enum address_space { SPACE_PRIVATE, SPACE_LOCAL, SPACE_GLOBAL, SPACE_CONSTANT, SPACE_GENERIC };
 
 struct type {
     const char *spelling; /* canonical */
     bool pointer;
-    bool is_volatile; /* the value itself */
-    bool is_const;    /* likewise */
-    enum space space; /* of the value itself */
+    bool is_volatile;         /* the value itself */
+    bool is_const;            /* likewise */
+    enum address_space space; /* of the value itself */
     bool pointee_const;
     bool pointee_volatile;
-    enum space pointee_space;
+    enum address_space pointee_space;
     uint32_t size; /* bytes, 0 when unknown */
 };
 
@@ -132,7 +132,7 @@ struct syntax_node *syntax_argument(const struct syntax_node *call, unsigned i);
  * The space that a pointer argument points at, before the cast to the callee's type; SPACE_GENERIC
  * in doubt.
  */
-enum space syntax_points_at(struct syntax_node *argument);
+enum address_space syntax_points_at(struct syntax_node *argument);
 
 /* Pre-order walk: the node after `node` within `top`, or NULL. */
 struct syntax_node *syntax_next(struct syntax_node *node, const struct syntax_node *top);

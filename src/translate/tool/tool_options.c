@@ -47,7 +47,7 @@ static void keep_word(struct options *options, const char *word)
                word);
 }
 
-void options_parse(struct options *options, const char *text, size_t length, struct refusal *refusal)
+void tool_options_parse(struct options *options, const char *text, size_t length, struct refusal *refusal)
 {
     const char *at = text;
     const char *end = text + length;

@@ -17,6 +17,6 @@ struct options {
 };
 
 /* Refuses options that change the meaning of the text in unknown ways. */
-void options_parse(struct options *options, const char *text, size_t length, struct refusal *refusal);
+void tool_options_parse(struct options *options, const char *text, size_t length, struct refusal *refusal);
 
 #endif

@@ -92,7 +92,7 @@ static json_t *kernel_object(const struct syntax *syntax, struct syntax_function
                      "args", list);
 }
 
-char *report_json(const struct report *report)
+char *tool_report_json(const struct report *report)
 {
     bool translated = !report->refusal.reason[0];
     json_t *kernels = report->kernels ? report->kernels : json_array();

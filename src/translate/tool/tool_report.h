@@ -26,6 +26,6 @@ json_t *report_string(const char *text);
 json_t *report_argument(const struct translate_arg *arg);
 
 /* {"translated","reason","options","kernels":[...]} */
-char *report_json(const struct report *report);
+char *tool_report_json(const struct report *report);
 
 #endif

@@ -70,12 +70,12 @@ static void load_copy(struct gpusync_workspace *workspace, const struct gpusync_
 
 void gpusync_load_in(struct gpusync_workspace *workspace, const struct gpusync_system *system, int64_t bytes)
 {
-    load_copy(workspace, system, OPERATION_IN, COPY_IN, bytes, system->chunk_in);
+    load_copy(workspace, system, OPERATION_IN, DIRECTION_IN, bytes, system->chunk_in);
 }
 
 void gpusync_load_out(struct gpusync_workspace *workspace, const struct gpusync_system *system, int64_t bytes)
 {
-    load_copy(workspace, system, OPERATION_OUT, COPY_OUT, bytes, system->chunk_out);
+    load_copy(workspace, system, OPERATION_OUT, DIRECTION_OUT, bytes, system->chunk_out);
 }
 
 void gpusync_load_state(struct gpusync_workspace *workspace, const struct gpusync_system *system,
@@ -85,16 +85,16 @@ void gpusync_load_state(struct gpusync_workspace *workspace, const struct gpusyn
     case MIGRATION_NONE:
         break;
     case MIGRATION_SYSTEM:
-        load_copy(workspace, system, OPERATION_STATE_IN, COPY_IN, bytes, system->chunk_in);
-        load_copy(workspace, system, OPERATION_STATE_OUT, COPY_OUT, bytes, system->chunk_out);
+        load_copy(workspace, system, OPERATION_STATE_IN, DIRECTION_IN, bytes, system->chunk_in);
+        load_copy(workspace, system, OPERATION_STATE_OUT, DIRECTION_OUT, bytes, system->chunk_out);
         break;
     case MIGRATION_P2P:
-        load_copy(workspace, system, OPERATION_STATE_PEER, COPY_P2P, bytes, system->chunk_in);
+        load_copy(workspace, system, OPERATION_STATE_PEER, DIRECTION_P2P, bytes, system->chunk_in);
         break;
     /* off the other GPU, then onto this one: both use a foreign GPU's queues, as peer copies do */
     case MIGRATION_ON_DEMAND:
-        load_copy(workspace, system, OPERATION_STATE_PEER, COPY_OUT, bytes, system->chunk_out);
-        load_copy(workspace, system, OPERATION_STATE_PEER, COPY_IN, bytes, system->chunk_in);
+        load_copy(workspace, system, OPERATION_STATE_PEER, DIRECTION_OUT, bytes, system->chunk_out);
+        load_copy(workspace, system, OPERATION_STATE_PEER, DIRECTION_IN, bytes, system->chunk_in);
         break;
     }
 }

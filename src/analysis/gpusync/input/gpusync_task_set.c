@@ -65,7 +65,7 @@ static void load_copy(struct gpusync_workspace *workspace, const struct gpusync_
     enum gpusync_operation kind = in ? OPERATION_IN : OPERATION_OUT;
     int64_t chunk = in ? system->chunk_in : system->chunk_out;
 
-    if (segment->bytes > 0 && system->copies[in ? COPY_IN : COPY_OUT].n > 0) {
+    if (segment->bytes > 0 && system->copies[in ? DIRECTION_IN : DIRECTION_OUT].n > 0) {
         if (in)
             gpusync_load_in(workspace, system, segment->bytes);
         else
@@ -196,9 +196,9 @@ static void measure_cpu(const struct task *task, double *ret_cpu, double *ret_cr
 static int load_state(struct gpusync_workspace *workspace, const struct gpusync_system *system,
                       const struct task *task, bool pinned, struct input_error *ret_error)
 {
-    bool in = system->copies[COPY_IN].n > 0;
-    bool out = system->copies[COPY_OUT].n > 0;
-    bool enough = system->migration == MIGRATION_P2P ? system->copies[COPY_P2P].n > 0 : in && out;
+    bool in = system->copies[DIRECTION_IN].n > 0;
+    bool out = system->copies[DIRECTION_OUT].n > 0;
+    bool enough = system->migration == MIGRATION_P2P ? system->copies[DIRECTION_P2P].n > 0 : in && out;
 
     if (task->state <= 0 || pinned || system->cluster_gpus == 1)
         return 0; /* it has a GPU of its own, so its state stays there */

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# tools/check-paths finds what is planted: documents and comments that name files or functions that
+# do not exist; and it passes the same tree without them.
+set -uo pipefail
+check=$BATON_SOURCE/tools/check-paths
+root=$(mktemp -d) || exit 1
+trap 'rm -rf "$root"' EXIT
+passed=0
+failed=0
+
+clean_tree() {
+    rm -rf "${root:?}"/*
+    mkdir -p "$root"/{docs,src/{a/deep,b},include/baton,tests/a}
+    touch "$root"/{README,CONTRIBUTING,docs/decisions,docs/invariants}.md
+    printf '`src/a/`, `src/a/x.c: f` and `other/y.c`\n' >"$root/ARCHITECTURE.md"
+    printf '/* y.h, b/z.h, baton/p.h, tests/a/t.c, a/t.c */\nint f(void); char h[] = "none.h";\n' \
+        >"$root/src/a/x.c"
+    printf '/*\n * Of all: x.c, deep/y.h, *_z.h, <CL/cl.h>, src/a/x.c.\n */\n' >"$root/src/a/deep/y.h"
+    touch "$root"/{src/b/z.h,include/baton/p.h,tests/a/t.c}
+}
+
+# expects NAME PATTERN: the check fails with a line that matches; '' as pattern: it passes.
+expects() {
+    local output code=0
+    output=$("$check" "$root" 2>&1) || code=$?
+    if [ -z "$2" ]; then
+        [ "$code" -eq 0 ] && [ -z "$output" ]
+    else
+        [ "$code" -ne 0 ] && grep -qE "$2" <<<"$output"
+    fi && passed=$((passed + 1)) && return
+    failed=$((failed + 1))
+    printf 'FAILED: %s (exit status %d)\n%s\n' "$1" "$code" "$output"
+}
+
+clean_tree
+expects 'files that exist, and names of others' ''
+
+clean_tree
+echo '`src/a/y.c`' >>"$root/README.md"
+expects 'a document with a path that does not exist' 'README.md: no such path: src/a/y.c'
+
+clean_tree
+echo '`src/a/x.c: g`' >>"$root/docs/decisions.md"
+expects 'a document with a function that does not exist' 'docs/decisions.md: no g in src/a/x.c'
+
+clean_tree
+printf '/*\n * See none.h.\n */\n' >>"$root/src/a/x.c"
+expects 'a comment with a file that does not exist' 'src/a/x.c:4: no such file: none.h'
+
+clean_tree
+echo '/* a/y.h */' >>"$root/src/a/x.c"
+expects 'a comment with a file that is in another folder' 'src/a/x.c:3: no such file: a/y.h'
+
+clean_tree
+echo '/* x.c */' >"$root/src/b/z.h"
+expects 'a comment with a file of another module' 'src/b/z.h:1: no such file: x.c'
+
+clean_tree
+echo '/* q.h */' >"$root/include/baton/p.h"
+expects 'a comment of a public header' 'include/baton/p.h:1: no such file: q.h'
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
