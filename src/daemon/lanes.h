@@ -18,9 +18,9 @@
  * program that does not ask which GPU (CUDA programs stay on the device that they open) gets a
  * token of its device; in a cluster of several GPUs that choice is the lock's in the analysis, so
  * the client has strayed as well. So has a program that asks for some of the GPUs of its planned
- * cluster only, or for GPUs outside of it. A copy that moves a job's state from a GPU of the same cluster
- * needs no exchange. It holds that GPU's copy engine and the job's own, as a peer copy does (E3,
- * M4).
+ * cluster only, or for GPUs outside of it. A copy that moves a job's state from a GPU of the same
+ * cluster needs no exchange. It holds that GPU's copy engine and the job's own, as a peer copy does
+ * (E3, M4).
  *
  * Budgets: daemon/budgets.h. A throttled job gives the token back at its next border, and goes on
  * with a new budget one period after its release.

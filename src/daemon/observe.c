@@ -184,7 +184,7 @@ static bool is_placed(const struct server *server, const struct peer *peer, cons
 {
     uint64_t there = server->n_devices < 64 ? (UINT64_C(1) << server->n_devices) - 1 : UINT64_MAX;
 
-    if (server->profile->tokens && peer->strayed)
+    if (peer->unmanaged || (server->profile->tokens && peer->strayed))
         return false;
     switch (task->placement.kind) {
     case PLACEMENT_FIXED:

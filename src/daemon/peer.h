@@ -79,6 +79,7 @@ struct peer {
     bool admitted;    /* a task of the plan, in force */
     /* used a GPU outside gpu_set: was granted an execution engine there, or opened that GPU */
     bool strayed;
+    bool unmanaged;               /* it uses a GPU that batond does not manage, and asks nobody there */
     uint64_t computed_on;         /* GPUs whose execution engine it was granted */
     unsigned boosted;             /* the level that its threads were raised to; 0: they were not */
     unsigned priority;            /* in force */
