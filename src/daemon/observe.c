@@ -338,6 +338,8 @@ enum model_rule observe_model(const struct server *server, bool all, uint32_t *r
         rule = client_rule(server, peer, all);
         *ret_who = peer->client;
     }
+    if (rule == RULE_MET && unscheduled_runs(server, ret_who))
+        rule = RULE_OUTSIDER;
     if (rule == RULE_MET)
         rule = twice_rule(server, ret_who);
     return rule == RULE_MET ? order_rule(server, all, ret_who) : rule;

@@ -12,6 +12,7 @@
 #include "daemon/requests.h"
 #include "daemon/server.h"
 #include "daemon/tally.h"
+#include "daemon/unscheduled.h"
 #include "sched/core.h"
 #include "wire/frame.h"
 #include "wire/outbox.h"
@@ -183,6 +184,7 @@ struct server {
     baton_nsec timer_at;
     baton_nsec now_at;
     struct claims claims;
+    struct unscheduled unscheduled;
     struct history history;
     struct tally tally;
     struct moves moves;

@@ -46,6 +46,8 @@ static void report(void *user, const struct server_report *what)
                        what->difference->field);
     else if (what->kind == REPORT_EARLY)
         (void)snprintf(claims_world.logged + n, sizeof claims_world.logged - n, "early\n");
+    else if (what->kind == REPORT_TURNED_AWAY)
+        (void)snprintf(claims_world.logged + n, sizeof claims_world.logged - n, "turned away\n");
     else if (what->kind == REPORT_AGREES)
         (void)snprintf(claims_world.logged + n, sizeof claims_world.logged - n, "agrees\n");
 }
