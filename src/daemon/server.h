@@ -114,11 +114,12 @@ struct server_host {
     int (*cores_of)(void *user, pid_t pid, struct core_set *ret_cores);
     /*
      * Pins all threads of a process to these cores, under SCHED_FIFO at this level of the band;
-     * level 1 is the lowest priority. Level 0: restores them. 0; > 0: so many of them had not been
-     * ordered before; -errno: one of them failed. NULL: programs are not ordered on the CPUs.
+     * level 1 is the lowest priority. Level 0: restores them. 0; > 0: so many of them had not
+     * been ordered before, or had changed since; -errno: one of them failed. NULL: programs are
+     * not ordered on the CPUs.
      */
     int (*order)(void *user, pid_t pid, const struct core_set *cores, unsigned level);
-    /* How many threads of the process have started since, and are not ordered. NULL: none ever. */
+    /* How many threads of the process have started or changed since. NULL: none ever. */
     size_t (*strangers)(void *user, pid_t pid);
     /*
      * Watches this process, which is not scheduled: server_unscheduled_ended() when it has ended.
