@@ -13,6 +13,7 @@
 static struct server *server;
 static struct session *programs[2]; /* eye, the more urgent one, and ear */
 static unsigned peers[2];
+static int64_t warm; /* jobs of every program that joins which are not counted */
 
 /* The program's session, with the page that the server gave it. period: as the program declares. */
 static void join(unsigned program, baton_nsec period)
@@ -23,6 +24,7 @@ static void join(unsigned program, baton_nsec period)
     settings_init(&settings);
     (void)snprintf(settings.socket, sizeof settings.socket, "/nonexistent/baton.sock");
     settings.period = period;
+    settings.warm = warm;
     ck_assert_int_eq(session_open(&settings, NULL, &programs[program]), 0);
     peers[program] = claims_join(server, names[program], HELLO_TASK, period);
     atomic_store(&programs[program]->protocol.page, claims_world.pages[peers[program]]);
@@ -183,6 +185,25 @@ START_TEST(an_early_job_keeps_the_claims_away_until_it_has_ended)
 }
 END_TEST
 
+/* Warm-up jobs have no budget and no response: no bound counts what they do. */
+START_TEST(claims_begin_after_the_warm_up)
+{
+    warm = 2;
+    start();
+    warm = 0;
+    for (int i = 0; i < 2; i++) {
+        job(1, true, claims_world.now_at);
+        session_job_begin(programs[0], true, claims_world.now_at);
+        expect(RULE_IDLE, RULE_IDLE);
+        session_job_end(programs[0], true, claims_world.now_at);
+    }
+    job(1, true, claims_world.now_at);
+    job(0, true, claims_world.now_at);
+    expect(RULE_MET, RULE_MET);
+    finish();
+}
+END_TEST
+
 START_TEST(a_stated_release_counts_and_not_the_begin)
 {
     start();
@@ -310,7 +331,8 @@ END_TEST
 HARNESS_MAIN("releases", 30, the_least_time_between_releases_is_taken_once,
              jobs_that_are_a_period_apart_keep_the_claims, a_job_that_comes_before_its_period_ends_all_claims,
              a_job_that_was_delayed_by_an_early_one_was_not_claimed,
-             an_early_job_keeps_the_claims_away_until_it_has_ended, a_stated_release_counts_and_not_the_begin,
+             an_early_job_keeps_the_claims_away_until_it_has_ended, claims_begin_after_the_warm_up,
+             a_stated_release_counts_and_not_the_begin,
              a_planned_period_below_that_of_the_timer_allows_for_jitter,
              commands_between_two_explicit_jobs_end_the_claims_until_a_job_has_ended,
              commands_that_begin_no_job_end_the_claims_unless_a_job_runs,

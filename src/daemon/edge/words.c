@@ -157,7 +157,8 @@ static void early(const struct server_report *report, char *ret_text, size_t siz
 
     if (report->response < 0)
         (void)snprintf(ret_text, size,
-                       "%s: GPU commands outside of its jobs, which the plan does not count; %s",
+                       "%s: GPU commands outside of its jobs, or in its warm-up, which the plan does "
+                       "not count; %s",
                        report->name, until);
     else
         (void)snprintf(ret_text, size,
