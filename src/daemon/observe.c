@@ -85,6 +85,7 @@ static void exceeded(struct server *server, struct peer *peer, const struct fram
     enum model_rule rule = RULE_NO_BOUND;
 
     if (peer->task) {
+        claims_refresh(server);  /* the machine may have changed since the last look */
         (void)cpus_look(server); /* a thread that is not ordered may have delayed the job ... */
         releases_look(server);   /* ... and so may work that no bound counts */
         rule = rule_of_job(server, peer->task, frame);

@@ -168,6 +168,27 @@ START_TEST(a_job_that_was_delayed_by_an_early_one_was_not_claimed)
 }
 END_TEST
 
+/* A core went since the last look at the machine, which is less than a second old. */
+START_TEST(a_job_on_a_machine_that_changed_was_not_claimed)
+{
+    struct frame late = {.type = FRAME_LATE, .late = {.flags = LATE_EXCEEDED, .limit = 9 * NSEC_PER_MS}};
+    struct frame about;
+
+    start();
+    expect(RULE_MET, RULE_MET);
+    late.late.release_at = (uint64_t)claims_world.now_at;
+    late.late.end_at = late.late.release_at + late.late.limit + 1;
+    claims_world.now_at += NSEC_PER_SEC / 10;
+    claims_world.cores.online = claims_cores("0");
+    claims_say(server, peers[1], &late);
+    claims_world.cores.online = claims_cores("0-1");
+    about = claims_ask(server, QUERY_TASK, 1);
+    ck_assert_uint_eq(about.about_task.exceeded, 1);
+    ck_assert_uint_eq(about.about_task.unclaimed, 1);
+    finish();
+}
+END_TEST
+
 START_TEST(an_early_job_keeps_the_claims_away_until_it_has_ended)
 {
     start();
@@ -331,6 +352,7 @@ END_TEST
 HARNESS_MAIN("releases", 30, the_least_time_between_releases_is_taken_once,
              jobs_that_are_a_period_apart_keep_the_claims, a_job_that_comes_before_its_period_ends_all_claims,
              a_job_that_was_delayed_by_an_early_one_was_not_claimed,
+             a_job_on_a_machine_that_changed_was_not_claimed,
              an_early_job_keeps_the_claims_away_until_it_has_ended, claims_begin_after_the_warm_up,
              a_stated_release_counts_and_not_the_begin,
              a_planned_period_below_that_of_the_timer_allows_for_jitter,
