@@ -56,6 +56,7 @@ void observe_departed(struct task_entry *entry, const struct peer *peer, baton_n
     if (!peer->page)
         return;
     add(&seen, peer, now_at);
+    releases_depart(entry, peer);
     entry->response_max = seen.response_max;
     entry->jobs = seen.jobs;
     entry->misses = seen.misses;

@@ -21,9 +21,13 @@
 struct peer;
 struct plan_task;
 struct server;
+struct task_entry;
 
 /* Takes what the clients have noted in their pages. Call it before a claim is relied on. */
 void releases_look(struct server *server);
+
+/* The client leaves its task: the first job of the next process is compared with its last one. */
+void releases_depart(struct task_entry *entry, const struct peer *peer);
 
 /*
  * Under tokens: a job is released at peer->release_at. task: its entry in the plan, or NULL;

@@ -189,6 +189,31 @@ START_TEST(a_job_on_a_machine_that_changed_was_not_claimed)
 }
 END_TEST
 
+/* A task that is started anew all the time would have more jobs than its period allows. */
+START_TEST(the_first_job_of_a_process_must_be_a_period_after_the_last_of_the_former_one)
+{
+    for (int early = 0; early < 2; early++) {
+        baton_nsec released_at;
+
+        start();
+        released_at = claims_world.now_at;
+        job(1, true, released_at);
+        job(0, true, released_at);
+        expect(RULE_MET, RULE_MET);
+        atomic_store(&programs[0]->protocol.page, NULL);
+        session_close(programs[0]);
+        (void)server_lost(server, peers[0], claims_world.now_at);
+        join(0, PERIOD);
+        expect(RULE_MET, RULE_MET);
+        session_job_begin(programs[0], true, released_at + PERIOD - early);
+        expect(early ? RULE_IDLE : RULE_MET, early ? RULE_IDLE : RULE_MET);
+        session_job_end(programs[0], true, released_at + 2 * PERIOD);
+        ck_assert_uint_eq(times_reported(), (unsigned)early);
+        finish();
+    }
+}
+END_TEST
+
 START_TEST(an_early_job_keeps_the_claims_away_until_it_has_ended)
 {
     start();
@@ -353,6 +378,7 @@ HARNESS_MAIN("releases", 30, the_least_time_between_releases_is_taken_once,
              jobs_that_are_a_period_apart_keep_the_claims, a_job_that_comes_before_its_period_ends_all_claims,
              a_job_that_was_delayed_by_an_early_one_was_not_claimed,
              a_job_on_a_machine_that_changed_was_not_claimed,
+             the_first_job_of_a_process_must_be_a_period_after_the_last_of_the_former_one,
              an_early_job_keeps_the_claims_away_until_it_has_ended, claims_begin_after_the_warm_up,
              a_stated_release_counts_and_not_the_begin,
              a_planned_period_below_that_of_the_timer_allows_for_jitter,
