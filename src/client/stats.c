@@ -54,6 +54,8 @@ static void note_begin(struct session *session)
 
     if (session->job_mark > 0)
         note_apart(session, apart > 0 ? apart : 0);
+    if (!jobs_counting(&session->jobs)) /* a warm-up job has no budget and no response */
+        note_apart(session, PAGE_NO_JOB);
     session->released_at = session->jobs.release_at;
     session->used = 0;
     session->job_mark += session->job_mark % 2 ? 2 : 1;

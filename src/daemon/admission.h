@@ -47,6 +47,7 @@ struct task_entry {
     /* Observed of clients that have left. */
     baton_nsec response_max;
     uint64_t jobs, misses;
+    baton_nsec former_release_at; /* the last one; 0: none, or it was compared (daemon/releases.h) */
     /* of all clients: jobs beyond the bound; those of them that no claim covers */
     uint64_t exceeded, unclaimed;
     const struct plan_task *planned; /* its entry in the plan in force, or NULL */

@@ -90,6 +90,7 @@ void arbiter_attach(struct server *server, struct peer *peer, const struct frame
     int result = device_find(server, frame->device, server->config.declare, &device);
 
     if (result < 0) {
+        peer->unmanaged = true; /* it goes on there as without batond */
         refused.refused.reason = (uint32_t)-result;
         peer_put(server, peer, &refused);
         peer_report(server, peer, REPORT_REFUSED, (uint64_t)-result);

@@ -70,6 +70,9 @@ static int receive_hello(struct server *server, struct peer *peer, const struct 
         (void)snprintf(error.error.text, sizeof error.error.text, "expected protocol version %u, found %u",
                        FRAME_VERSION, hello->version);
         peer_put(server, peer, &error);
+        if (hello->flags & HELLO_MONITOR)
+            peer->state = PEER_MONITOR; /* it uses no GPU */
+        peer_drop(server, peer, REPORT_VERSION, hello->version);
         return SERVER_DROP;
     }
     if (hello->priority > 99)

@@ -3,7 +3,7 @@
 #include "daemon/lanes.h"
 #include "daemon/regain.h"
 
-#define LOWEST 1u /* the level of suspended donors */
+#define LOWEST 1u /* the level of donors that must not run */
 
 bool cpus_ordered(const struct server *server)
 {
@@ -110,6 +110,16 @@ static void set_level(struct server *server, struct peer *peer, unsigned level, 
     peer->disordered = !move(server, peer, cores);
 }
 
+/*
+ * May the program run only on a core that no ready job of its cluster wants? A donor whose job has
+ * ended keeps its rank until the donation ends (C5). What its program computes then belongs to the
+ * next job, and must not go before the donee, which has the same rank.
+ */
+static bool must_not_run(const struct server *server, const struct peer *peer)
+{
+    return peer->suspended || (peer->job == JOB_ENDING && sched_core_has_job(server->core, peer->slot));
+}
+
 static void order_cluster(struct server *server, unsigned cluster)
 {
     unsigned levels = server->config.band_high - server->config.band_low + 1;
@@ -124,9 +134,10 @@ static void order_cluster(struct server *server, unsigned cluster)
          i++) {
         struct peer *peer = places[i].peer;
         bool room = i + 1 < levels;
+        bool last = must_not_run(server, peer);
 
-        set_level(server, peer, peer->suspended || !room ? LOWEST : levels - (unsigned)i, &cores);
-        if (!room && !peer->suspended)
+        set_level(server, peer, last || !room ? LOWEST : levels - (unsigned)i, &cores);
+        if (!room && !last)
             peer->disordered = true;
     }
 }

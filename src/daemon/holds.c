@@ -333,6 +333,8 @@ static void carry_out(struct server *server, const struct sched_decision *decisi
         lanes_token_granted(server, server->peers[decision->job], decision->gpu);
         return;
     case SCHED_ENDED:
+        server->peers[decision->job]->suspended = false;
+        cpus_changed(server);
         lanes_job_ended(server, server->peers[decision->job]);
         return;
     case SCHED_OVERRUN:

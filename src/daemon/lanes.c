@@ -434,14 +434,18 @@ void lanes_token_granted(struct server *server, struct peer *peer, unsigned gpu)
 
 void lanes_place(struct server *server, struct peer *peer, const struct frame_place *frame, uint64_t gpus)
 {
-    uint64_t cluster = gpus & gpus_of_cluster(server, peer->gpu_cluster);
+    uint64_t all, cluster;
 
+    if (peer->job == JOB_NONE)
+        release(server, peer, NSEC_MAX); /* the plan may have moved the client */
+    all = gpus_of_cluster(server, peer->gpu_cluster);
+    cluster = gpus & all;
     peer->place_number = frame->number;
     peer->place_leases = frame->leases;
     peer->place_gpus = cluster ? cluster : gpus;
     peer->placing = true;
-    if (peer->job == JOB_NONE)
-        release(server, peer, NSEC_MAX);
+    /* the analysis lets the lock choose among all GPUs of the cluster, and no others */
+    peer->strayed |= peer->admitted && !peer->gpu_set && peer->place_gpus != all;
     if (peer->token == PEER_TOKEN_OURS && (peer->place_gpus >> peer->token_gpu & 1)) {
         answer_placing(server, peer);
     } else if (peer->token == PEER_TOKEN_NONE && peer->job == JOB_RUNS && peer->place_gpus) {

@@ -15,7 +15,8 @@
  * GPU's engines. Some clients ask for an engine of another GPU: a kernel may run only where the
  * program opened it, or a program may have queues on several GPUs. Such a client exchanges the
  * token for one of that GPU while it holds no engine. So every GPU that a program uses is under a
- * token. No analysis counts the exchange: the client has strayed, and no bound is claimed.
+ * token. No analysis counts the exchange: the client has strayed, and no bound is claimed. So has a
+ * program that asks for some of the GPUs of its planned cluster only, or for GPUs outside of it.
  *
  * Some programs do not ask which GPU, for example a CUDA program that stays on the device it
  * opened. Such a program gets a token of its device. In a cluster of several GPUs the analysis

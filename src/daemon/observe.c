@@ -56,6 +56,7 @@ void observe_departed(struct task_entry *entry, const struct peer *peer, baton_n
     if (!peer->page)
         return;
     add(&seen, peer, now_at);
+    releases_depart(entry, peer);
     entry->response_max = seen.response_max;
     entry->jobs = seen.jobs;
     entry->misses = seen.misses;
@@ -85,6 +86,7 @@ static void exceeded(struct server *server, struct peer *peer, const struct fram
     enum model_rule rule = RULE_NO_BOUND;
 
     if (peer->task) {
+        claims_refresh(server);  /* the machine may have changed since the last look */
         (void)cpus_look(server); /* a thread that is not ordered may have delayed the job ... */
         releases_look(server);   /* ... and so may work that no bound counts */
         rule = rule_of_job(server, peer->task, frame);
@@ -184,7 +186,7 @@ static bool is_placed(const struct server *server, const struct peer *peer, cons
 {
     uint64_t there = server->n_devices < 64 ? (UINT64_C(1) << server->n_devices) - 1 : UINT64_MAX;
 
-    if (server->profile->tokens && peer->strayed)
+    if (peer->unmanaged || (server->profile->tokens && peer->strayed))
         return false;
     switch (task->placement.kind) {
     case PLACEMENT_FIXED:
@@ -338,6 +340,8 @@ enum model_rule observe_model(const struct server *server, bool all, uint32_t *r
         rule = client_rule(server, peer, all);
         *ret_who = peer->client;
     }
+    if (rule == RULE_MET && unscheduled_runs(server, ret_who))
+        rule = RULE_OUTSIDER;
     if (rule == RULE_MET)
         rule = twice_rule(server, ret_who);
     return rule == RULE_MET ? order_rule(server, all, ret_who) : rule;

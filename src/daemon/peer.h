@@ -12,6 +12,7 @@
 #include "daemon/requests.h"
 #include "daemon/server.h"
 #include "daemon/tally.h"
+#include "daemon/unscheduled.h"
 #include "sched/core.h"
 #include "wire/frame.h"
 #include "wire/outbox.h"
@@ -79,6 +80,7 @@ struct peer {
     bool admitted;    /* a task of the plan, in force */
     /* used a GPU outside gpu_set: was granted an execution engine there, or opened that GPU */
     bool strayed;
+    bool unmanaged;               /* it uses a GPU that batond does not manage, and asks nobody there */
     uint64_t computed_on;         /* GPUs whose execution engine it was granted */
     unsigned boosted;             /* the level that its threads were raised to; 0: they were not */
     unsigned priority;            /* in force */
@@ -182,6 +184,7 @@ struct server {
     baton_nsec timer_at;
     baton_nsec now_at;
     struct claims claims;
+    struct unscheduled unscheduled;
     struct history history;
     struct tally tally;
     struct moves moves;

@@ -1,8 +1,9 @@
 /*
  * The releases of a task against its period in the plan. Every analysis counts jobs that are
  * released a period apart. A job that comes earlier is work that no bound counts, and so are GPU
- * commands outside of jobs. The claims are lost until an idle instant (daemon/regain.h). After it,
- * releases are a period apart again.
+ * commands outside of jobs, and in warm-up jobs (`--warm`), which have neither budget nor response.
+ * The claims are lost until an idle instant (daemon/regain.h). After it, releases are a period
+ * apart again.
  *
  * A program that does not state its releases (baton_job_begin_at()) is released when it begins. The
  * client notes the times between its releases in its page, with or without JOB frames. A note does
@@ -20,9 +21,13 @@
 struct peer;
 struct plan_task;
 struct server;
+struct task_entry;
 
 /* Takes what the clients have noted in their pages. Call it before a claim is relied on. */
 void releases_look(struct server *server);
+
+/* The client leaves its task: the first job of the next process is compared with its last one. */
+void releases_depart(struct task_entry *entry, const struct peer *peer);
 
 /*
  * Under tokens: a job is released at peer->release_at. task: its entry in the plan, or NULL;

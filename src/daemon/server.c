@@ -162,6 +162,8 @@ void peer_drop(struct server *server, struct peer *peer, enum report_kind report
     peer->drop = true;
     server->drops++;
     peer_report(server, peer, report, detail);
+    if (peer->state != PEER_MONITOR && !peer->exited)
+        unscheduled_add(server, peer->who.pid, peer->client);
     peer_dirty(server, peer);
 }
 
@@ -235,11 +237,15 @@ int server_accept(struct server *server, const struct credentials *who, baton_ns
     server->now_at = now_at;
     while (slot < server->config.clients && server->peers[slot])
         slot++;
-    if (slot == server->config.clients || peers_of(server, who->uid) >= limits.clients)
+    if (slot == server->config.clients || peers_of(server, who->uid) >= limits.clients) {
+        server_refused(server, who, EUSERS, now_at);
         return SERVER_BUSY;
+    }
     peer = calloc(1, sizeof *peer);
-    if (!peer)
+    if (!peer) {
+        server_refused(server, who, ENOMEM, now_at);
         return -ENOMEM;
+    }
     peer->slot = slot;
     peer->state = PEER_GREETING;
     peer->connected = true;

@@ -42,9 +42,12 @@ enum report_kind {
     REPORT_SLOW,       /* peer: dropped because it does not read */
     REPORT_LATE_YIELD, /* peer, detail: engine; has not given way */
     REPORT_REFUSED,    /* peer, detail: errno */
-    REPORT_UNDRAINED,  /* peer: its process cannot be watched; taken as drained after a wait */
-    REPORT_SETTLED,    /* detail: clients that declared something busy */
-    REPORT_OVERRUN,    /* peer, name, detail: its budget in ns; a job used more engine time than that */
+    REPORT_VERSION,    /* peer, detail: dropped because it speaks this version of the protocol */
+    /* detail: errno, count: process id, limit: its client number; its connection was refused */
+    REPORT_TURNED_AWAY,
+    REPORT_UNDRAINED, /* peer: its process cannot be watched; taken as drained after a wait */
+    REPORT_SETTLED,   /* detail: clients that declared something busy */
+    REPORT_OVERRUN,   /* peer, name, detail: its budget in ns; a job used more engine time than that */
     /*
      * peer, name, detail: enum plan_request_kind, count: as planned, response: length of a request
      * that is longer than planned; 0: a job made more requests
@@ -111,12 +114,18 @@ struct server_host {
     int (*cores_of)(void *user, pid_t pid, struct core_set *ret_cores);
     /*
      * Pins all threads of a process to these cores, under SCHED_FIFO at this level of the band;
-     * level 1 is the lowest priority. Level 0: restores them. 0; > 0: so many of them had not been
-     * ordered before; -errno: one of them failed. NULL: programs are not ordered on the CPUs.
+     * level 1 is the lowest priority. Level 0: restores them. 0; > 0: so many of them had not
+     * been ordered before, or had changed since; -errno: one of them failed. NULL: programs are
+     * not ordered on the CPUs.
      */
     int (*order)(void *user, pid_t pid, const struct core_set *cores, unsigned level);
-    /* How many threads of the process have started since, and are not ordered. NULL: none ever. */
+    /* How many threads of the process have started or changed since. NULL: none ever. */
     size_t (*strangers)(void *user, pid_t pid);
+    /*
+     * Watches this process, which is not scheduled: server_unscheduled_ended() when it has ended.
+     * 0, -ESRCH: it has ended already, or -errno. NULL: the caller watches.
+     */
+    int (*watch)(void *user, pid_t pid, unsigned process);
     /* Kills the process of a peer that used more than its budget. NULL: the process goes on. */
     void (*end)(void *user, unsigned peer);
     /* Every decision of the core, in order, before it is carried out. NULL: not reported. */
@@ -146,9 +155,18 @@ int server_new(const struct config *config, const struct server_host *host, cons
                struct server **ret_server);
 void server_free(struct server *server);
 
-/* A connection: 0 with its slot, or SERVER_BUSY, -ENOMEM. */
+/*
+ * A connection: 0 with its slot, or SERVER_BUSY, -ENOMEM. Then the process runs unscheduled
+ * (daemon/unscheduled.h).
+ */
 int server_accept(struct server *server, const struct credentials *who, baton_nsec now_at,
                   unsigned *ret_peer);
+
+/* The host had to refuse a connection with this errno. */
+void server_refused(struct server *server, const struct credentials *who, int error, baton_nsec now_at);
+
+/* A process that host.watch() was told of has ended. */
+void server_unscheduled_ended(struct server *server, unsigned process, baton_nsec now_at);
 
 /* Bytes from it: 0 or SERVER_DROP. */
 int server_receive(struct server *server, unsigned peer, const uint8_t *bytes, size_t n, baton_nsec now_at);

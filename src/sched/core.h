@@ -220,7 +220,8 @@ enum sched_action {
     SCHED_RESUME,  /* job: it may run again */
     SCHED_PLACED,  /* job, gpus: bit q: GPU q was chosen */
     SCHED_OVERRUN, /* job: has used more engine time than its budget; once per budget */
-    SCHED_ENDED,   /* job: its deferred end has come (C5), the id is free */
+    /* job: its deferred end has come (C5), the id is free; this ends its suspension, too */
+    SCHED_ENDED,
 };
 
 /*

@@ -152,7 +152,8 @@ void page_ran(struct page *page, const struct page_entry *entry);
 
 /*
  * The client has begun a job so many nanoseconds after the release of the one before, or submitted
- * commands while no job ran. Call it after job_mark was written. One thread at a time.
+ * commands while no job ran, or has begun a warm-up job (PAGE_NO_JOB). Call it after job_mark was
+ * written. One thread at a time.
  */
 #define PAGE_NO_JOB (-1)
 void page_note_apart(struct page *page, baton_nsec apart);

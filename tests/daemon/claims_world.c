@@ -46,6 +46,8 @@ static void report(void *user, const struct server_report *what)
                        what->difference->field);
     else if (what->kind == REPORT_EARLY)
         (void)snprintf(claims_world.logged + n, sizeof claims_world.logged - n, "early\n");
+    else if (what->kind == REPORT_TURNED_AWAY)
+        (void)snprintf(claims_world.logged + n, sizeof claims_world.logged - n, "turned away\n");
     else if (what->kind == REPORT_AGREES)
         (void)snprintf(claims_world.logged + n, sizeof claims_world.logged - n, "agrees\n");
 }
@@ -91,6 +93,7 @@ static int order(void *user, pid_t pid, const struct core_set *cores, unsigned l
     if (claims_world.order_answer)
         return claims_world.order_answer;
     *ordered = level > 0;
+    claims_world.levels[pid - CLIENT] = level;
     if (claims_world.adopts) {
         fresh += (int)claims_world.strangers;
         claims_world.strangers = 0;
@@ -200,6 +203,7 @@ struct server *claims_start(const struct config *config)
     claims_world.joined = 0;
     claims_world.order_answer = 0;
     memset(claims_world.ordered, 0, sizeof claims_world.ordered);
+    memset(claims_world.levels, 0, sizeof claims_world.levels);
     claims_world.strangers = 0;
     claims_world.adopts = false;
     ck_assert_int_eq(server_new(config, &host, &begin, &server), 0);

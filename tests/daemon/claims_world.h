@@ -18,10 +18,11 @@ struct claims_world {
     struct core_set of_program; /* what its programs may run on */
     int ranks[4];               /* real-time priorities of clients, in the order in which they join */
     unsigned joined;
-    int order_answer; /* of an attempt to pin and order threads, if it fails */
-    bool ordered[4];  /* which clients have been ordered, in the order in which they join */
-    size_t strangers; /* threads that are not ordered */
-    bool adopts;      /* an attempt to order threads orders these, too */
+    int order_answer;   /* of an attempt to pin and order threads, if it fails */
+    bool ordered[4];    /* which clients have been ordered, in the order in which they join */
+    unsigned levels[4]; /* of the clients on the CPUs; 0: none */
+    size_t strangers;   /* threads that are not ordered */
+    bool adopts;        /* an attempt to order threads orders these, too */
     baton_nsec now_at;
     struct page *pages[64]; /* of the clients */
     char logged[16384];     /* fields that were reported, one per line */

@@ -140,15 +140,20 @@ void scene_end(unsigned peer, unsigned lease)
         scene_give(peer, lease, false);
 }
 
-void scene_place(unsigned peer)
+void scene_place_on(unsigned peer, uint32_t gpus)
 {
-    uint32_t all = 0;
+    uint32_t leases = 0;
 
-    for (unsigned gpu = 0; gpu < 4; gpu++)
-        all |= UINT32_C(1) << EXECUTION(gpu);
+    for (uint32_t rest = gpus; rest; rest &= rest - 1)
+        leases |= UINT32_C(1) << EXECUTION((unsigned)__builtin_ctz(rest));
     scene.answered[peer] = false;
     scene_say(peer, (struct frame){.type = FRAME_PLACE,
-                                   .place = {.number = 1, .n = 1, .leases = all, .home = FRAME_NO_LEASE}});
+                                   .place = {.number = 1, .n = 1, .leases = leases, .home = FRAME_NO_LEASE}});
+}
+
+void scene_place(unsigned peer)
+{
+    scene_place_on(peer, 0xf);
 }
 
 int scene_placed(unsigned peer)

@@ -50,6 +50,8 @@ bool scene_is_asked_to_yield(unsigned peer, unsigned lease);
 void scene_give(unsigned peer, unsigned lease, bool again);
 /* At the end of a command: the client keeps the lease if it may (lease_word_keep()). */
 void scene_end(unsigned peer, unsigned lease);
+/* The job may use these GPUs (bit q: GPU q), or all. */
+void scene_place_on(unsigned peer, uint32_t gpus);
 void scene_place(unsigned peer);
 /* The GPU that the answer names; -1: no answer yet. */
 int scene_placed(unsigned peer);

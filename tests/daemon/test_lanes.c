@@ -366,6 +366,35 @@ START_TEST(a_program_of_the_plan_that_keeps_its_gpu_is_claimed_only_alone_in_a_c
 }
 END_TEST
 
+/*
+ * A request for a token that excludes a GPU of the planned cluster, or names another cluster's: the
+ * analysis lets the lock choose among all GPUs of the cluster, and no others.
+ */
+START_TEST(a_job_that_may_use_other_gpus_than_its_cluster_ends_the_claim)
+{
+    static const struct {
+        unsigned gpu_cluster;
+        uint32_t gpus;
+        bool strays;
+    } cases[] = {{4, 0xf, false}, {4, 0x7, true}, {4, 0x8, true}, {2, 0x3, false},
+                 {2, 0xf, false}, {2, 0xc, true}, {2, 0x6, true}, {1, 0xf, false}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        scene_start(cases[i].gpu_cluster, 1, OVERRUN_OFF);
+        plan_budget();
+        scene_connect_client(0, "greedy", 20);
+        scene_connect_client(1, "outsider", 20);
+        for (unsigned peer = 0; peer < 2; peer++) {
+            scene_job(peer, JOB_SAID, NOW + 20 * NSEC_PER_MS);
+            scene_place_on(peer, cases[i].gpus);
+        }
+        ck_assert_int_eq(scene.server->peers[0]->strayed, cases[i].strays);
+        ck_assert(!scene.server->peers[1]->strayed);
+        server_free(scene.server);
+    }
+}
+END_TEST
+
 START_TEST(a_job_past_its_budget_is_demoted)
 {
     scene_start(1, 1, OVERRUN_DEMOTE);
@@ -462,5 +491,6 @@ HARNESS_MAIN("lanes", 30, a_job_is_told_its_gpu_with_its_token, a_job_without_a_
              data_on_a_way_that_no_analysis_counts_ends_the_claim,
              a_copy_engine_of_another_gpu_is_for_migrations_between_gpus,
              a_program_of_the_plan_that_keeps_its_gpu_is_claimed_only_alone_in_a_cluster,
-             a_job_past_its_budget_is_demoted, a_throttled_job_goes_on_with_its_next_period,
+             a_job_that_may_use_other_gpus_than_its_cluster_ends_the_claim, a_job_past_its_budget_is_demoted,
+             a_throttled_job_goes_on_with_its_next_period,
              an_ended_job_gives_its_gpu_back_when_it_has_drained, a_program_is_not_ended_for_its_start_up)

@@ -155,5 +155,54 @@ START_TEST(a_thread_in_the_place_of_another_is_found)
 }
 END_TEST
 
+/* What a program may do to a thread that batond has ordered. */
+static void change(pid_t tid, int what)
+{
+    struct sched_param parameters = {.sched_priority = what == 0 ? LOW + LEVEL + 5 : LOW + LEVEL - 1};
+    cpu_set_t all;
+
+    if (what == 2) { /* back to every core */
+        memset(&all, 0xff, sizeof all);
+        ck_assert_int_eq(sched_setaffinity(tid, sizeof all, &all), 0);
+        return;
+    }
+    ck_assert_int_eq(
+        sched_setscheduler(tid, (what == 0 ? SCHED_FIFO : SCHED_RR) | SCHED_RESET_ON_FORK, &parameters), 0);
+}
+
+START_TEST(a_thread_that_changes_its_priority_policy_or_cores_is_found)
+{
+    static struct pins pins;
+    struct core_set cores = first_core();
+    unsigned before = cores_of(gettid());
+    pthread_t thread;
+    pid_t tid;
+
+    if (!is_permitted())
+        return;
+    pins_init(&pins, LOW);
+    atomic_store(&over, false);
+    tid = start_thread(&thread);
+    ck_assert_int_eq(pins_order(&pins, getpid(), &cores, LEVEL), n_threads());
+    for (int what = 0; what < (before > 1 ? 3 : 2); what++) {
+        for (unsigned level = LEVEL; level <= LEVEL + 1; level++) { /* the same level, and another one */
+            change(tid, what);
+            ck_assert_uint_eq(pins_strangers(&pins, getpid()), 1);
+            ck_assert_int_eq(pins_order(&pins, getpid(), &cores, level), 1);
+            ck_assert_uint_eq(pins_strangers(&pins, getpid()), 0);
+            ck_assert_int_eq(priority_of(tid), (int)(LOW + level - 1));
+            ck_assert_int_eq(sched_getscheduler(tid), SCHED_FIFO | SCHED_RESET_ON_FORK);
+            ck_assert_uint_eq(cores_of(tid), 1);
+        }
+        ck_assert_int_eq(pins_order(&pins, getpid(), &cores, LEVEL), 0);
+    }
+    pins_done(&pins);
+    ck_assert_int_eq(priority_of(tid), 0);
+    atomic_store(&over, true);
+    (void)pthread_join(thread, NULL);
+}
+END_TEST
+
 HARNESS_MAIN("pins", 30, threads_that_were_never_named_are_ordered_and_restored,
+             a_thread_that_changes_its_priority_policy_or_cores_is_found,
              a_thread_in_the_place_of_another_is_found)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "claims_world.h"
+#include "daemon/peer.h"
 #include "harness.h"
 #include "wire/lease_word.h"
 
@@ -69,6 +70,36 @@ START_TEST(no_bound_is_claimed_for_kernels_outside_the_gpus_of_the_plan)
         ck_assert_int_eq(claims_rule(server), RULE_MET);
         say(server, peer, &request);
         ck_assert_int_eq(claims_rule(server), gpu == 0 ? RULE_PLACEMENT : RULE_MET);
+        server_free(server);
+    }
+}
+END_TEST
+
+/*
+ * The program goes on with such a device as without batond: its work there is under no rule, also
+ * when it has ended all its other work.
+ */
+START_TEST(no_bound_is_claimed_beside_a_device_that_batond_does_not_manage)
+{
+    static const bool too_many[] = {false, true};
+
+    for (size_t i = 0; i < sizeof too_many / sizeof *too_many; i++) {
+        struct frame attach = {.type = FRAME_ATTACH, .attach = {.index = GPUS, .device = "pci:0000:09:00.0"}};
+        unsigned peer;
+        struct server *server = start((struct placement){PLACEMENT_FIXED, 6}, 2, &peer);
+
+        server->config.declare = too_many[i];
+        server->config.devices = GPUS;
+        claims_has_a_job(server, peer);
+        ck_assert_int_eq(claims_rule(server), RULE_MET);
+        say(server, peer, &attach);
+        ck_assert_int_eq(claims_rule(server), RULE_PLACEMENT);
+        claims_world.now_at += PERIOD;
+        claims_has_a_job(server, peer);
+        ck_assert_int_eq(claims_rule(server), RULE_PLACEMENT);
+        (void)server_lost(server, peer, claims_world.now_at);
+        claims_has_a_job(server, claims_join(server, "eye", 0, PERIOD));
+        ck_assert_int_eq(claims_rule(server), RULE_MET);
         server_free(server);
     }
 }
@@ -163,5 +194,6 @@ END_TEST
 
 HARNESS_MAIN("placed", 10, no_bound_is_claimed_for_data_outside_the_gpus_of_the_plan,
              no_bound_is_claimed_for_kernels_outside_the_gpus_of_the_plan,
+             no_bound_is_claimed_beside_a_device_that_batond_does_not_manage,
              no_bound_is_claimed_for_placements_that_cannot_be_kept,
              no_bound_is_claimed_for_tasks_on_several_devices_of_pocl)

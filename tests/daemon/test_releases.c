@@ -13,6 +13,7 @@
 static struct server *server;
 static struct session *programs[2]; /* eye, the more urgent one, and ear */
 static unsigned peers[2];
+static int64_t warm; /* jobs of every program that joins which are not counted */
 
 /* The program's session, with the page that the server gave it. period: as the program declares. */
 static void join(unsigned program, baton_nsec period)
@@ -23,6 +24,7 @@ static void join(unsigned program, baton_nsec period)
     settings_init(&settings);
     (void)snprintf(settings.socket, sizeof settings.socket, "/nonexistent/baton.sock");
     settings.period = period;
+    settings.warm = warm;
     ck_assert_int_eq(session_open(&settings, NULL, &programs[program]), 0);
     peers[program] = claims_join(server, names[program], HELLO_TASK, period);
     atomic_store(&programs[program]->protocol.page, claims_world.pages[peers[program]]);
@@ -166,6 +168,52 @@ START_TEST(a_job_that_was_delayed_by_an_early_one_was_not_claimed)
 }
 END_TEST
 
+/* A core went since the last look at the machine, which is less than a second old. */
+START_TEST(a_job_on_a_machine_that_changed_was_not_claimed)
+{
+    struct frame late = {.type = FRAME_LATE, .late = {.flags = LATE_EXCEEDED, .limit = 9 * NSEC_PER_MS}};
+    struct frame about;
+
+    start();
+    expect(RULE_MET, RULE_MET);
+    late.late.release_at = (uint64_t)claims_world.now_at;
+    late.late.end_at = late.late.release_at + late.late.limit + 1;
+    claims_world.now_at += NSEC_PER_SEC / 10;
+    claims_world.cores.online = claims_cores("0");
+    claims_say(server, peers[1], &late);
+    claims_world.cores.online = claims_cores("0-1");
+    about = claims_ask(server, QUERY_TASK, 1);
+    ck_assert_uint_eq(about.about_task.exceeded, 1);
+    ck_assert_uint_eq(about.about_task.unclaimed, 1);
+    finish();
+}
+END_TEST
+
+/* A task that is started anew all the time would have more jobs than its period allows. */
+START_TEST(the_first_job_of_a_process_must_be_a_period_after_the_last_of_the_former_one)
+{
+    for (int early = 0; early < 2; early++) {
+        baton_nsec released_at;
+
+        start();
+        released_at = claims_world.now_at;
+        job(1, true, released_at);
+        job(0, true, released_at);
+        expect(RULE_MET, RULE_MET);
+        atomic_store(&programs[0]->protocol.page, NULL);
+        session_close(programs[0]);
+        (void)server_lost(server, peers[0], claims_world.now_at);
+        join(0, PERIOD);
+        expect(RULE_MET, RULE_MET);
+        session_job_begin(programs[0], true, released_at + PERIOD - early);
+        expect(early ? RULE_IDLE : RULE_MET, early ? RULE_IDLE : RULE_MET);
+        session_job_end(programs[0], true, released_at + 2 * PERIOD);
+        ck_assert_uint_eq(times_reported(), (unsigned)early);
+        finish();
+    }
+}
+END_TEST
+
 START_TEST(an_early_job_keeps_the_claims_away_until_it_has_ended)
 {
     start();
@@ -178,6 +226,25 @@ START_TEST(an_early_job_keeps_the_claims_away_until_it_has_ended)
     session_job_end(programs[0], true, claims_world.now_at);
     job(0, true, claims_world.now_at); /* its next one, in time, with an idle instant behind it */
     job(1, true, claims_world.now_at);
+    expect(RULE_MET, RULE_MET);
+    finish();
+}
+END_TEST
+
+/* Warm-up jobs have no budget and no response: no bound counts what they do. */
+START_TEST(claims_begin_after_the_warm_up)
+{
+    warm = 2;
+    start();
+    warm = 0;
+    for (int i = 0; i < 2; i++) {
+        job(1, true, claims_world.now_at);
+        session_job_begin(programs[0], true, claims_world.now_at);
+        expect(RULE_IDLE, RULE_IDLE);
+        session_job_end(programs[0], true, claims_world.now_at);
+    }
+    job(1, true, claims_world.now_at);
+    job(0, true, claims_world.now_at);
     expect(RULE_MET, RULE_MET);
     finish();
 }
@@ -310,7 +377,10 @@ END_TEST
 HARNESS_MAIN("releases", 30, the_least_time_between_releases_is_taken_once,
              jobs_that_are_a_period_apart_keep_the_claims, a_job_that_comes_before_its_period_ends_all_claims,
              a_job_that_was_delayed_by_an_early_one_was_not_claimed,
-             an_early_job_keeps_the_claims_away_until_it_has_ended, a_stated_release_counts_and_not_the_begin,
+             a_job_on_a_machine_that_changed_was_not_claimed,
+             the_first_job_of_a_process_must_be_a_period_after_the_last_of_the_former_one,
+             an_early_job_keeps_the_claims_away_until_it_has_ended, claims_begin_after_the_warm_up,
+             a_stated_release_counts_and_not_the_begin,
              a_planned_period_below_that_of_the_timer_allows_for_jitter,
              commands_between_two_explicit_jobs_end_the_claims_until_a_job_has_ended,
              commands_that_begin_no_job_end_the_claims_unless_a_job_runs,

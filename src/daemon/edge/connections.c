@@ -144,6 +144,9 @@ static void accept_one(struct loop *loop, int fd)
     pidfd = watch_process(fd, peer.pid);
     /* The process has ended already, or there is no room to watch it. */
     if (pidfd < 0 && peer.pid > 0 && errno != ENOSYS) {
+        who = (struct credentials){peer.pid, peer.uid, peer.gid, true};
+        if (errno != ESRCH)
+            server_refused(loop->server, &who, errno, clock_now());
         refuse(fd);
         return;
     }
@@ -204,8 +207,33 @@ void connections_on_exit(struct loop *loop, unsigned slot)
         server_exited(loop->server, slot, clock_now());
 }
 
+int connections_watch_unscheduled(struct loop *loop, pid_t pid, unsigned process)
+{
+    int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    int result = pidfd < 0 ? -errno : loop_watch(loop, pidfd, EPOLLIN, SOURCE_UNSCHEDULED, process);
+
+    if (!result)
+        loop->unscheduled[process] = pidfd;
+    else if (pidfd >= 0)
+        close(pidfd);
+    return result;
+}
+
+void connections_on_unscheduled(struct loop *loop, unsigned process)
+{
+    if (loop->unscheduled[process] < 0)
+        return;
+    loop_close(loop, loop->unscheduled[process]);
+    loop->unscheduled[process] = -1;
+    server_unscheduled_ended(loop->server, process, clock_now());
+}
+
 void connections_close(struct loop *loop)
 {
+    for (unsigned i = 0; i < UNSCHEDULED_MAX; i++) {
+        if (loop->unscheduled[i] >= 0)
+            loop_close(loop, loop->unscheduled[i]);
+    }
     for (unsigned i = 0; loop->connections && i < loop->config.clients; i++) {
         close_connection(loop, i);
         forget_process(loop, i);

@@ -223,6 +223,9 @@ static void handle(struct loop *loop, const struct epoll_event *event)
     case SOURCE_READER:
         on_reader(loop, slot);
         break;
+    case SOURCE_UNSCHEDULED:
+        connections_on_unscheduled(loop, slot);
+        break;
     }
 }
 
@@ -313,7 +316,7 @@ static int start_sources(struct loop *loop)
 static void make_room(unsigned clients)
 {
     struct rlimit limit;
-    rlim_t wanted = 3 * (rlim_t)clients + 64;
+    rlim_t wanted = 3 * (rlim_t)clients + UNSCHEDULED_MAX + 64;
 
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= wanted)
         return;
@@ -347,6 +350,8 @@ int loop_init(struct loop *loop)
     loop->lonely_at = NSEC_MAX;
     loop->deaf_until_at = NSEC_MAX;
     loop->probe.fd = -1;
+    for (unsigned i = 0; i < UNSCHEDULED_MAX; i++)
+        loop->unscheduled[i] = -1;
     metrics_init(&loop->metrics);
     make_room(loop->config.clients);
     loop->connections = calloc(loop->config.clients, sizeof *loop->connections);

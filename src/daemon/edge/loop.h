@@ -21,6 +21,7 @@
 #include "daemon/edge/planner_child.h"
 #include "daemon/edge/device_probe.h"
 #include "daemon/server.h"
+#include "daemon/unscheduled.h"
 
 /* One connection, by slot. */
 struct connection {
@@ -42,6 +43,7 @@ enum loop_source {
     SOURCE_PLANNED,
     SOURCE_METRICS,
     SOURCE_READER,
+    SOURCE_UNSCHEDULED,
 };
 
 struct loop {
@@ -49,7 +51,8 @@ struct loop {
     struct listener listener;
     struct config config;
     struct server *server;
-    struct connection *connections; /* config.clients */
+    struct connection *connections;   /* config.clients */
+    int unscheduled[UNSCHEDULED_MAX]; /* of processes that are not scheduled; -1: none */
     struct boost boost;
     struct pins pins;
     struct awake awake;

@@ -72,6 +72,11 @@ static size_t strangers(void *user, pid_t pid)
     return pins_strangers(&((const struct loop *)user)->pins, pid);
 }
 
+static int watch(void *user, pid_t pid, unsigned process)
+{
+    return connections_watch_unscheduled(user, pid, process);
+}
+
 static void end(void *user, unsigned peer)
 {
     const struct loop *loop = user;
@@ -187,6 +192,7 @@ struct server_host loop_host(struct loop *loop)
                                 .boost = boost,
                                 .order = order,
                                 .strangers = strangers,
+                                .watch = watch,
                                 .end = end,
                                 .report = report,
                                 .reload = reload,

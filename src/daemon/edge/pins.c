@@ -52,6 +52,7 @@ static int remember(struct pins *pins, pid_t pid, pid_t tid, size_t *ret_at)
     pins->pinned[at].tid = tid;
     pins->pinned[at].policy = policy;
     pins->pinned[at].priority = parameters.sched_priority;
+    pins->pinned[at].given_priority = 0;
     pins->n++;
     return 0;
 }
@@ -68,6 +69,35 @@ static void put_back(struct pins *pins, size_t at)
     pins->pinned[at] = pins->pinned[--pins->n];
 }
 
+/*
+ * Does the thread still have the policy, priority and cores that it was given? So does one that has
+ * ended.
+ */
+static bool is_unchanged(const struct pins *pins, size_t at)
+{
+    struct sched_param parameters = {0};
+    pid_t tid = pins->pinned[at].tid;
+    cpu_set_t cores;
+
+    if (!pins->pinned[at].given_priority || !belongs(pins->pinned[at].pid, tid))
+        return true;
+    CPU_ZERO(&cores);
+    return sched_getscheduler(tid) == (SCHED_FIFO | SCHED_RESET_ON_FORK) &&
+           sched_getparam(tid, &parameters) == 0 &&
+           parameters.sched_priority == pins->pinned[at].given_priority &&
+           sched_getaffinity(tid, sizeof cores, &cores) == 0 &&
+           CPU_EQUAL(&cores, &pins->pinned[at].given_cores);
+}
+
+static size_t changed_threads(const struct pins *pins, pid_t pid)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < pins->n; i++)
+        n += pins->pinned[i].pid == pid && !is_unchanged(pins, i);
+    return n;
+}
+
 static int order_one(struct pins *pins, pid_t pid, pid_t tid, const cpu_set_t *cores, int priority)
 {
     struct sched_param parameters = {.sched_priority = priority};
@@ -82,6 +112,8 @@ static int order_one(struct pins *pins, pid_t pid, pid_t tid, const cpu_set_t *c
     if (sched_setaffinity(tid, sizeof *cores, cores) < 0 ||
         sched_setscheduler(tid, SCHED_FIFO | SCHED_RESET_ON_FORK, &parameters) < 0)
         return errno == ESRCH ? 0 : -errno;
+    pins->pinned[at].given_priority = priority;
+    pins->pinned[at].given_cores = *cores;
     return 0;
 }
 
@@ -164,13 +196,13 @@ static bool order_known(struct pins *pins, pid_t pid, const cpu_set_t *cores, in
 
 size_t pins_strangers(const struct pins *pins, pid_t pid)
 {
-    size_t n = 0, known = 0;
+    size_t n = changed_threads(pins, pid), known = 0;
     DIR *folder;
 
     for (size_t i = 0; i < pins->n; i++)
         known += pins->pinned[i].pid == pid && belongs(pid, pins->pinned[i].tid);
     if (known == 0 || count_threads(pid) == known)
-        return 0;
+        return n;
     folder = open_threads(pid);
     for (struct dirent *entry = folder ? readdir(folder) : NULL; entry; entry = readdir(folder)) {
         pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
@@ -184,7 +216,7 @@ size_t pins_strangers(const struct pins *pins, pid_t pid)
 
 int pins_order(struct pins *pins, pid_t pid, const struct core_set *cores, unsigned level)
 {
-    size_t fresh = 1, found = 0;
+    size_t fresh = 1, found = changed_threads(pins, pid);
     cpu_set_t set;
     int result = 0;
 
@@ -201,7 +233,7 @@ int pins_order(struct pins *pins, pid_t pid, const struct core_set *cores, unsig
             CPU_SET(core, &set);
     }
     if (order_known(pins, pid, &set, (int)(pins->low + level - 1)))
-        return 0;
+        return (int)found;
     forget_ended(pins, pid);
     /* a thread may start another one while the list is read: again, until there is no new one */
     for (int pass = 0; pass < PASSES && fresh > 0 && !result; pass++) {

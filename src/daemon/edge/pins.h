@@ -6,7 +6,8 @@
  *
  * A thread that starts later inherits the cores, but not the level. SCHED_RESET_ON_FORK is set so
  * that programs started by an ordered thread are not real-time. Until pins_strangers() finds the
- * new thread, it runs below all ordered threads and delays only its own program.
+ * new thread, it runs below all ordered threads and delays only its own program. pins_strangers()
+ * also finds threads that the program has given another policy, priority or cores since.
  */
 #ifndef DAEMON_PINS_H
 #define DAEMON_PINS_H
@@ -25,6 +26,9 @@ struct pins {
         pid_t pid, tid;
         int policy, priority;
         cpu_set_t cores;
+        /* as ordered; priority 0: not yet */
+        int given_priority;
+        cpu_set_t given_cores;
     } pinned[PINS_THREADS];
     size_t n;
 };
@@ -33,14 +37,14 @@ void pins_init(struct pins *pins, unsigned low);
 
 /*
  * Moves every thread of the process. Level 0: restores them; cores are not read. Answers 0, or > 0:
- * so many threads were not ordered before. -errno of the first thread that could not be moved;
- * -ENOSPC: too many threads.
+ * so many threads were not ordered before, or not as batond had ordered them. -errno of the first
+ * thread that could not be moved; -ENOSPC: too many threads.
  */
 int pins_order(struct pins *pins, pid_t pid, const struct core_set *cores, unsigned level);
 
 /*
- * How many threads of an ordered process are not ordered: they started after its last pins_order().
- * Costs one system call unless a thread has started or ended.
+ * How many threads of an ordered process are not as its last pins_order() left them: they started
+ * after it, or have changed. Costs four system calls a thread.
  */
 size_t pins_strangers(const struct pins *pins, pid_t pid);
 

@@ -1,8 +1,10 @@
 #include "daemon/edge/words.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "wire/frame.h"
 #include "wire/notice.h"
 
 static void reason(const struct server_report *report, char *ret_text, size_t size)
@@ -74,6 +76,8 @@ enum log_level words_level(const struct server_report *report)
     case REPORT_SLOW:
     case REPORT_LATE_YIELD:
     case REPORT_REFUSED:
+    case REPORT_VERSION:
+    case REPORT_TURNED_AWAY:
     case REPORT_UNDRAINED:
     case REPORT_LATE:
     case REPORT_UNPLANNED:
@@ -105,6 +109,18 @@ static void client_report(const struct server_report *report, char *ret_text, si
     case REPORT_REFUSED:
         (void)snprintf(ret_text, size, "a device of the client in slot %u is not managed: %s", report->peer,
                        strerror((int)report->detail));
+        break;
+    case REPORT_VERSION:
+        (void)snprintf(ret_text, size,
+                       "the client in slot %u speaks version %u of the protocol, not %u; it is disconnected",
+                       report->peer, (unsigned)report->detail, FRAME_VERSION);
+        break;
+    case REPORT_TURNED_AWAY:
+        (void)snprintf(ret_text, size,
+                       "process %u was refused as client %u, and is not scheduled: %s; no bound is claimed "
+                       "while it runs",
+                       (unsigned)report->count, (unsigned)report->limit,
+                       report->detail == EUSERS ? "too many connections" : strerror((int)report->detail));
         break;
     case REPORT_UNDRAINED:
         if (report->detail == 0)
@@ -141,7 +157,8 @@ static void early(const struct server_report *report, char *ret_text, size_t siz
 
     if (report->response < 0)
         (void)snprintf(ret_text, size,
-                       "%s: GPU commands outside of its jobs, which the plan does not count; %s",
+                       "%s: GPU commands outside of its jobs, or in its warm-up, which the plan does "
+                       "not count; %s",
                        report->name, until);
     else
         (void)snprintf(ret_text, size,
