@@ -5,10 +5,54 @@
 #include "base/file.h"
 #include "cuda/front.h"
 #include "cuda/function.h"
+#include "cuda/jit_values.h"
 #include "cuda/migrate/code.h"
 #include "cuda/objects.h"
 
 #define IMAGE_LIMIT ((size_t)1 << 30)
+
+/* A library's name begins with cuL; it outlives its contexts. */
+static bool is_library(const struct call *call)
+{
+    return call->entry->base[sizeof "cu" - 1] == 'L';
+}
+
+/*
+ * A driver may compile a library when it is first used, and refuse it only then. So its module is
+ * made in the current context at once. Without a context there is no such answer.
+ */
+static bool library_works(CUlibrary library, struct context_record *context)
+{
+    struct context_visit visit;
+    CUmodule module;
+    CUresult code;
+
+    if (!context || !cuda_front.genuine.cuLibraryGetModule)
+        return true;
+    context_visit_begin(context, &visit);
+    code = cuda_front.genuine.cuLibraryGetModule(&module, library);
+    context_visit_end(&visit);
+    return code == CUDA_SUCCESS;
+}
+
+/* Loads the rewritten text. After a failure nothing is loaded, and the call can be made again. */
+static CUresult load_text(struct call *rewritten)
+{
+    struct jit_values values;
+    CUresult code;
+
+    jit_values_keep(rewritten, &values);
+    code = call_invoke(rewritten);
+    if (code == CUDA_SUCCESS && is_library(rewritten) &&
+        !library_works(*(CUlibrary *)rewritten->args[0], context_current())) {
+        if (cuda_front.genuine.cuLibraryUnload)
+            (void)cuda_front.genuine.cuLibraryUnload(*(CUlibrary *)rewritten->args[0]);
+        code = CUDA_ERROR_INVALID_PTX;
+    }
+    if (code != CUDA_SUCCESS)
+        jit_values_restore(&values);
+    return code;
+}
 
 /*
  * Loads an image as the call does, or by `data` with the rewritten text in place of the image where
@@ -23,13 +67,13 @@ static CUresult load(struct call *call, const struct call *data, const void *ima
     CUcontext owner = NULL;
     CUresult code;
 
-    if (call->entry->base[sizeof "cu" - 1] == 'M') /* a library outlives its contexts */
+    if (!is_library(call))
         (void)cuda_front.genuine.cuCtxGetCurrent(&owner);
     if (!image || !call->args[0] || !device)
         return call_invoke(call);
-    module = module_prepare(image, device, &text);
+    module = module_prepare(image, is_library(call) ? NULL : device, &text);
     rewritten.args[1] = (uint64_t)text;
-    code = call_invoke(text ? &rewritten : call);
+    code = text ? load_text(&rewritten) : call_invoke(call);
     if (code != CUDA_SUCCESS && text) {
         code = call_invoke(call);
         if (code == CUDA_SUCCESS)
@@ -53,7 +97,7 @@ CUresult route_module_load_data(struct call *call)
     return load(call, call, (const void *)call->args[1], context ? context->device : NULL);
 }
 
-/* A library may be loaded before there is a context: PTX is chosen for the first device then. */
+/* A library may be loaded before there is a context. */
 CUresult route_library_load_data(struct call *call)
 {
     struct context_record *context = context_current();

@@ -36,4 +36,15 @@ for lie in none bus-id parameters no-end elapsed attributes siblings; do
         verdict $? "$lie, $way: random programs: $(tail -n 1 "$scratch/out")"
     done
 done
+# What is refused late, or after the call's values were written, is loaded as the program gave it.
+loads=("$build/tests/cuda_front/loads" "$kernels")
+"${loads[@]}" >"$scratch/plain" 2>&1
+verdict $? "loads, plain: $(tail -n 1 "$scratch/plain")"
+for lie in none lazy refusal; do
+    export BATON_LIE=$lie
+    for way in idle slices; do
+        lying $way "${loads[@]}" && cmp -s "$scratch/plain" "$scratch/out"
+        verdict $? "$lie, $way: loads: $(tail -n 1 "$scratch/out")"
+    done
+done
 report

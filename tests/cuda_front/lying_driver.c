@@ -9,6 +9,8 @@
  *   elapsed      times between events that are no numbers, or beyond all clocks
  *   attributes   attributes of devices and kernels that are negative
  *   siblings     handles of rewritten kernels that are NULL
+ *   lazy         a rewritten library is taken, and refused when it is used
+ *   refusal      a rewritten module is refused, and a log of no bytes was written
  */
 #include <limits.h>
 #include <math.h>
@@ -96,4 +98,61 @@ DRIVER_EXPORT CUresult cuModuleGetFunction(CUfunction *ret_function, CUmodule mo
     if (lies_about("siblings") && strstr(name, "_baton_piece"))
         *ret_function = NULL;
     return result;
+}
+
+static CUlibrary lazy; /* the newest that was rewritten */
+
+static bool is_rewritten(const void *image)
+{
+    return memcmp(image, "\177ELF", 4) != 0 && strstr(image, "_baton_piece") != NULL;
+}
+
+#undef cuLibraryLoadData
+CUresult cuLibraryLoadData(CUlibrary *ret_library, const void *image, CUjit_option *options, void **values,
+                           unsigned n, void *library_options, void **library_values, unsigned n_library);
+DRIVER_EXPORT CUresult cuLibraryLoadData(CUlibrary *ret_library, const void *image, CUjit_option *options,
+                                         void **values, unsigned n, void *library_options,
+                                         void **library_values, unsigned n_library)
+{
+    CUresult result = true_cuLibraryLoadData(ret_library, image, options, values, n, library_options,
+                                             library_values, n_library);
+
+    if (result == CUDA_SUCCESS)
+        lazy = lies_about("lazy") && is_rewritten(image) ? *ret_library : NULL;
+    return result;
+}
+
+#undef cuLibraryGetModule
+CUresult cuLibraryGetModule(CUmodule *ret_module, CUlibrary library);
+DRIVER_EXPORT CUresult cuLibraryGetModule(CUmodule *ret_module, CUlibrary library)
+{
+    return lazy && library == lazy ? CUDA_ERROR_INVALID_PTX : true_cuLibraryGetModule(ret_module, library);
+}
+
+#undef cuLibraryGetKernel
+CUresult cuLibraryGetKernel(CUkernel *ret_kernel, CUlibrary library, const char *name);
+DRIVER_EXPORT CUresult cuLibraryGetKernel(CUkernel *ret_kernel, CUlibrary library, const char *name)
+{
+    return lazy && library == lazy ? CUDA_ERROR_INVALID_PTX
+                                   : true_cuLibraryGetKernel(ret_kernel, library, name);
+}
+
+#undef cuModuleLoadDataEx
+CUresult cuModuleLoadDataEx(CUmodule *ret_module, const void *image, unsigned n, CUjit_option *options,
+                            void **values);
+DRIVER_EXPORT CUresult cuModuleLoadDataEx(CUmodule *ret_module, const void *image, unsigned n,
+                                          CUjit_option *options, void **values)
+{
+    if (!lies_about("refusal"))
+        return true_cuModuleLoadDataEx(ret_module, image, n, options, values);
+    for (unsigned i = 0; i < n; i++) {
+        if (options[i] != CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES)
+            continue;
+        if (!values[i])
+            return CUDA_ERROR_INVALID_VALUE;
+        if (is_rewritten(image))
+            values[i] = NULL;
+    }
+    return is_rewritten(image) ? CUDA_ERROR_INVALID_PTX
+                               : true_cuModuleLoadDataEx(ret_module, image, n, options, values);
 }
