@@ -140,15 +140,13 @@ CUresult route_library_load(struct call *call)
 
 CUresult route_module_unload(struct call *call)
 {
-    CUresult code;
+    void *module = (void *)call->args[0];
 
     objects_drain();
-    code = call_invoke(call);
-    if (code == CUDA_SUCCESS)
-        module_forget((void *)call->args[0]);
-    if (code == CUDA_SUCCESS && migrate_on())
-        code_unloaded((void *)call->args[0]);
-    return code;
+    if (migrate_on())
+        code_unloaded(module);
+    module_forget(module); /* before the driver can give the handle to another module */
+    return call_invoke(call);
 }
 
 CUresult route_library_unload(struct call *call)

@@ -33,8 +33,9 @@ one_rule() { # NAME WAY...
 }
 
 start_daemon
-# Its kernel waits for the thread that ends a context, and that call waits for what is held back.
+# Their kernels wait for the thread that ends a context, and that call waits for what is held back.
 one_rule own idle no-daemon
+one_rule attached idle no-daemon
 for name in many left reset managed visible peer capture crowd; do
     one_rule "$name" idle no-daemon queued slices
 done

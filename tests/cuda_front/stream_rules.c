@@ -10,6 +10,7 @@
  *     reset KERNELS    a thread's own default stream works after its device was reset
  *     capture KERNELS  a capture begins in a stream that waits for the host
  *     query KERNELS    a kernel that fails is seen by a program that only asks
+ *     attached KERNELS a context that is held once more has its streams as before
  *     visible KERNELS  fills and copies of memory that the host sees are done on return
  *     crowd KERNELS    work of the last of 68 contexts counts as that of the first
  */
@@ -203,6 +204,20 @@ static void managed(void)
     expect(((unsigned *)(uintptr_t)back)[WORDS - 1] == 5, "a copy to managed memory came behind it");
 }
 
+static void attached(void)
+{
+    CUcontext same;
+
+    MUST(cuCtxAttach(&same, 0));
+    launch_waiting(CU_STREAM_PER_THREAD);
+    MUST(cuCtxDetach(same));
+    expect(cuStreamQuery(CU_STREAM_PER_THREAD) == CUDA_ERROR_NOT_READY, "the stream still has its kernel");
+    open_gate();
+    MUST(cuStreamSynchronize(CU_STREAM_PER_THREAD));
+    MUST(cuCtxDetach(same));
+    expect(cuCtxDetach(same) != CUDA_SUCCESS, "it has ended");
+}
+
 static bool all_bytes_are(const unsigned char *bytes, unsigned char value)
 {
     for (size_t i = 0; i < WORDS * sizeof(unsigned); i++)
@@ -375,9 +390,9 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"own", own},     {"many", many},      {"left", left},       {"managed", managed},
-                 {"peer", peer},   {"reset", reset},    {"capture", capture}, {"query", query},
-                 {"crowd", crowd}, {"visible", visible}};
+    } cases[] = {{"own", own},     {"many", many},       {"left", left},        {"managed", managed},
+                 {"peer", peer},   {"reset", reset},     {"capture", capture},  {"query", query},
+                 {"crowd", crowd}, {"visible", visible}, {"attached", attached}};
 
     if (argc != 3)
         return 2;
