@@ -207,9 +207,23 @@ CUresult route_copy_from_array(struct call *call)
     return copy_whole(call, ENGINE_COPY_OUT, (size_t)call->args[3], true);
 }
 
+/*
+ * These have no asynchronous twin. On a thread's own default stream the driver need not wait for
+ * them, and what follows goes to the stream that stands in: their end is waited for here.
+ */
 CUresult route_copy_arrays(struct call *call)
 {
-    return copy_whole(call, ENGINE_EXECUTION, (size_t)call->args[call->entry->arguments - 1], true);
+    size_t bytes = (size_t)call->args[call->entry->arguments - 1];
+    CUresult code = copy_whole(call, ENGINE_EXECUTION, bytes, true);
+    struct stream_record *stream;
+
+    if (code != CUDA_SUCCESS || call->entry->form != FORM_PTDS)
+        return code;
+    stream = stream_of_call(call);
+    if (stream && !stream_captures(stream))
+        code = cuda_front.genuine.cuStreamSynchronize(CU_STREAM_PER_THREAD);
+    stream_drop(stream);
+    return code;
 }
 
 static enum engine_kind engine_between(CUmemorytype to, CUmemorytype from)
