@@ -101,6 +101,23 @@ CUresult route_stream_destroy(struct call *call)
     return submit(&draft, false, NULL); /* behind what is held back */
 }
 
+/*
+ * A drained call with a stream: what the driver has of a thread's own default stream is in the one
+ * that stands in, so the call goes there as well.
+ */
+CUresult route_in_stream(struct call *call)
+{
+    struct stream_record *stream;
+
+    objects_drain();
+    objects_close_marks();
+    stream = stream_of_call(call);
+    if (stream && !stream_captures(stream))
+        stream_name(stream, call);
+    stream_drop(stream);
+    return call_invoke(call);
+}
+
 static void capture_ended(void)
 {
     if (atomic_fetch_sub(&cuda_front.n_capturing, 1) <= 0)

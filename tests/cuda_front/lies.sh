@@ -47,4 +47,8 @@ for lie in none lazy refusal; do
         verdict $? "$lie, $way: loads: $(tail -n 1 "$scratch/out")"
     done
 done
+# Its kernel waits for the thread that makes a call, and that call waits for what is held back.
+export BATON_LIE=streams
+lying idle "$build/tests/cuda_front/own-calls" "$kernels"
+verdict $? "streams: own calls: $(head -n 3 "$scratch/out" | tr '\n' ' ')"
 report
