@@ -10,6 +10,7 @@
 #include "cuda/objects.h"
 
 #define IMAGE_LIMIT ((size_t)1 << 30)
+enum { MOST_HANDLES = 1 << 20 }; /* more kernels than a module has */
 
 /* A library's name begins with cuL; it outlives its contexts. */
 static bool is_library(const struct call *call)
@@ -156,33 +157,38 @@ CUresult route_library_unload(struct call *call)
 
 /* --- handles --- */
 
+/* The program was given a kernel's handle. A kernel of a library needs no context for that. */
+static void found(void *handle, bool is_kernel, void *module, const char *name)
+{
+    struct context_record *context = context_current();
+
+    if (context || is_kernel)
+        function_found(handle, is_kernel, module, name, context ? context->device->device : 0);
+}
+
 CUresult route_module_get_function(struct call *call)
 {
     const char *name = (const char *)call->args[2];
-    struct context_record *context;
     CUresult code;
 
     if (name && module_is_piece((void *)call->args[1], name))
         return CUDA_ERROR_NOT_FOUND;
     code = call_invoke(call);
-    context = code == CUDA_SUCCESS ? context_current() : NULL;
-    if (context)
-        function_found(*(void **)call->args[0], false, (void *)call->args[1], name, context->device->device);
+    if (code == CUDA_SUCCESS)
+        found(*(void **)call->args[0], false, (void *)call->args[1], name);
     return code;
 }
 
 CUresult route_library_get_kernel(struct call *call)
 {
     const char *name = (const char *)call->args[2];
-    struct context_record *context;
     CUresult code;
 
     if (name && module_is_piece((void *)call->args[1], name))
         return CUDA_ERROR_NOT_FOUND;
     code = call_invoke(call);
-    context = code == CUDA_SUCCESS ? context_current() : NULL;
-    if (context)
-        function_found(*(void **)call->args[0], true, (void *)call->args[1], name, context->device->device);
+    if (code == CUDA_SUCCESS)
+        found(*(void **)call->args[0], true, (void *)call->args[1], name);
     return code;
 }
 
@@ -235,13 +241,17 @@ CUresult route_library_count(struct call *call)
     return count(call, (void *)call->args[1]);
 }
 
-static bool is_piece(void *module, void *handle, bool is_kernel)
+/* NULL: the driver does not tell. */
+static const char *name_of(void *handle, bool is_kernel)
 {
     const char *name = NULL;
-    CUresult code = is_kernel ? cuda_front.genuine.cuKernelGetName(&name, handle)
-                              : cuda_front.genuine.cuFuncGetName(&name, handle);
+    CUresult code = CUDA_ERROR_NOT_SUPPORTED;
 
-    return code == CUDA_SUCCESS && name && module_is_piece(module, name);
+    if (is_kernel && cuda_front.genuine.cuKernelGetName)
+        code = cuda_front.genuine.cuKernelGetName(&name, handle);
+    else if (!is_kernel && cuda_front.genuine.cuFuncGetName)
+        code = cuda_front.genuine.cuFuncGetName(&name, handle);
+    return code == CUDA_SUCCESS ? name : NULL;
 }
 
 /* (handles, room, module): asks for all, and leaves the siblings out. */
@@ -253,8 +263,9 @@ static CUresult enumerate(struct call *call, bool is_kernel)
     struct call same = *call;
     CUresult code;
 
-    if (!handles || room == 0 || module_n_pieces(module) == 0)
+    if (!handles || room == 0)
         return call_invoke(call);
+    room = room < MOST_HANDLES ? room : MOST_HANDLES;
     all = room + module_n_pieces(module);
     same.args[0] = (uint64_t)calloc(all, sizeof *handles);
     same.args[1] = all;
@@ -263,9 +274,13 @@ static CUresult enumerate(struct call *call, bool is_kernel)
     code = call_invoke(&same);
     for (unsigned i = 0; code == CUDA_SUCCESS && i < all && n < room; i++) {
         void *handle = ((void **)same.args[0])[i];
+        const char *name = handle ? name_of(handle, is_kernel) : NULL;
 
-        if (handle && !is_piece(module, handle, is_kernel))
-            handles[n++] = handle;
+        if (!handle || (name && module_is_piece(module, name)))
+            continue;
+        handles[n++] = handle;
+        if (name)
+            found(handle, is_kernel, module, name);
     }
     free((void *)same.args[0]);
     return code;
