@@ -60,6 +60,14 @@ static bool is_form_of(const char *symbol, const char *plain)
                                                    strcmp(symbol + length, "_ptsz") == 0);
 }
 
+/* Rows of names.def say it; an EXTRA name tells by its end. */
+static enum form form_of(const char *symbol, enum form said)
+{
+    size_t length = strlen(symbol);
+
+    return length > 5 && strcmp(symbol + length - 5, "_ptsz") == 0 ? FORM_PTSZ : said;
+}
+
 static void fill(struct entry *entry)
 {
     entry->treatment = TREATMENT_UNKNOWN;
@@ -88,7 +96,7 @@ void entries_init(void)
         entry->symbol = names[i].symbol;
         entry->base = names[i].base;
         entry->since = names[i].since;
-        entry->form = names[i].form;
+        entry->form = form_of(names[i].symbol, names[i].form);
         entry->stream = NO_STREAM;
         fill(entry);
     }
@@ -148,9 +156,11 @@ CUresult call_invoke(const struct call *call)
      * which travels as an integer), and surplus ones do no harm: the caller removes them.
      */
     CUresult (*function)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
-                         uint64_t, uint64_t, uint64_t, uint64_t);
+                         uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
     const uint64_t *a = call->args;
 
+    _Static_assert(CALL_MOST_ARGUMENTS == 14, "all of them are passed");
+
     *(void **)&function = call->genuine;
-    return function(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11]);
+    return function(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12], a[13]);
 }

@@ -44,7 +44,8 @@ struct cuda_front {
     atomic_int n_capturing;   /* streams that the program captures */
     atomic_int n_held_graphs; /* graph launches that are held back: any event may be recorded by them */
     atomic_bool said_no_cuda, said_gpus;
-    const struct stubs *stubs; /* written before the first call of a stub comes here */
+    atomic_int retained[DEVICE_MOST]; /* how often the program holds a device's primary context */
+    const struct stubs *stubs;        /* written before the first call of a stub comes here */
     pthread_once_t begun;
     void *_Atomic genuine_at[ENTRY_N]; /* the driver's functions, as they are found */
     pthread_key_t own_streams;         /* struct own_streams of a thread */

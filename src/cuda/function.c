@@ -238,15 +238,48 @@ void function_of_kernel(void *handle, void *kernel)
 
 /* --- modules --- */
 
+/* The architectures of that device, or, of a library, of all that the process has. */
+static size_t find_architectures(const struct device_record *device, unsigned ret_found[static DEVICE_MOST])
+{
+    int n = 0;
+
+    if (device) {
+        ret_found[0] = (unsigned)device->architecture;
+        return 1;
+    }
+    if (cuda_front.genuine.cuDeviceGetCount(&n) != CUDA_SUCCESS || n > DEVICE_MOST)
+        return 0;
+    for (CUdevice i = 0; i < n; i++) {
+        device = device_find(i);
+        if (!device)
+            return 0;
+        ret_found[i] = (unsigned)device->architecture;
+    }
+    return n > 0 ? (size_t)n : 0;
+}
+
+/*
+ * Of a container only what the driver itself would run. A library that is not tried in a context
+ * (route_module.c) may be refused too late: it stays as it is.
+ */
+static char *text_of_fatbin(const void *image, const struct device_record *device, size_t *ret_size)
+{
+    unsigned architectures[DEVICE_MOST];
+    size_t n = device || context_current() ? find_architectures(device, architectures) : 0;
+    char *text = NULL;
+
+    return n > 0 && fatbin_ptx_run(image, architectures, n, &text, ret_size) == 0 ? text : NULL;
+}
+
 /* The text in an image, as a fresh string; NULL: there is none, and *ret_whole says why. */
 static char *text_of(const void *image, const struct device_record *device, size_t *ret_size,
                      enum session_counter *ret_whole)
 {
-    char *text = NULL;
+    char *text;
 
     *ret_whole = COUNTER_UNSLICED_BINARY;
     if (fatbin_is(image))
-        return fatbin_ptx(image, (unsigned)device->architecture, &text, ret_size) == 0 ? text : NULL;
+        return text_of_fatbin(image, device, ret_size);
     if (strncmp(image, "\177ELF", 4) == 0) /* a text may be shorter */
         return NULL;
     text = strdup(image);

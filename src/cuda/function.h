@@ -64,9 +64,9 @@ int function_threads_limit(const struct function_record *function);
 uint32_t function_shared_limit(const struct function_record *function, const struct device_record *device);
 
 /*
- * Loading. The image as the program gave it: *ret_text is what to load in place of it, borrowed
- * from the record; NULL: the image itself. The record becomes known with module_loaded(), or is
- * freed by module_discard().
+ * Loading. The image as the program gave it, for a device (NULL: a library, for all of them).
+ * *ret_text is what to load in place of it, borrowed from the record; NULL: the image itself. The
+ * record becomes known with module_loaded(), or is freed by module_discard().
  */
 struct module_record *module_prepare(const void *image, const struct device_record *device,
                                      const char **ret_text);

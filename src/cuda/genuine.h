@@ -53,6 +53,8 @@
     F(cuKernelGetParamInfo)                                                                                  \
     F(cuLaunchKernel)                                                                                        \
     F(cuLibraryGetKernel)                                                                                    \
+    F(cuLibraryGetModule)                                                                                    \
+    F(cuLibraryUnload)                                                                                       \
     F(cuMemAddressFree)                                                                                      \
     F(cuMemAddressReserve)                                                                                   \
     F(cuMemCreate)                                                                                           \

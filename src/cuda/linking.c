@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/list.h"
 #include "cuda/front.h"
+#include "cuda/jit_values.h"
 #include "engine/policy.h"
 #include "translate/translate_cut.h"
 
@@ -77,6 +78,7 @@ static void remember(CUlinkState state, const struct ptx_cut *cut)
 static CUresult add(struct call *call, struct call *data, const char *text, size_t size)
 {
     CUresult code = CUDA_ERROR_UNKNOWN;
+    struct jit_values values;
     struct ptx_cut cut;
 
     if (translate_cut(text, size, &cut, NULL) != 0)
@@ -84,7 +86,10 @@ static CUresult add(struct call *call, struct call *data, const char *text, size
     if (cut.text) {
         data->args[2] = (uint64_t)cut.text;
         data->args[3] = cut.size + 1;
+        jit_values_keep(call, &values);
         code = call_invoke(data);
+        if (code != CUDA_SUCCESS)
+            jit_values_restore(&values);
     }
     if (code == CUDA_SUCCESS)
         remember((CUlinkState)call->args[0], &cut);
@@ -101,7 +106,7 @@ CUresult route_link_add_data(struct call *call)
     const char *text = (const char *)call->args[2];
     size_t size = (size_t)call->args[3];
 
-    if (call->args[1] != CU_JIT_INPUT_PTX || !text || !policy_slicing())
+    if ((uint32_t)call->args[1] != CU_JIT_INPUT_PTX || !text || !policy_slicing())
         return call_invoke(call);
     return add(call, &data, text, strnlen(text, size));
 }
@@ -115,7 +120,7 @@ CUresult route_link_add_file(struct call *call)
     size_t size = 0;
     CUresult code;
 
-    if (call->args[1] != CU_JIT_INPUT_PTX || !call->args[2] || !data.genuine || !policy_slicing() ||
+    if ((uint32_t)call->args[1] != CU_JIT_INPUT_PTX || !call->args[2] || !data.genuine || !policy_slicing() ||
         file_read((const char *)call->args[2], INPUT_LIMIT, &text, &size) != 0)
         return call_invoke(call);
     data.args[0] = call->args[0];

@@ -120,7 +120,7 @@ static uint64_t event_end(const struct mark *mark, const struct mark *base, uint
     CUresult code;
     float ms = 0;
 
-    if (!base || !mark->event)
+    if (!base || !mark->event || atomic_load(&mark->context->gone))
         return now;
     context_visit_begin(mark->context, &visit);
     code = cuda_front.genuine.cuEventElapsedTime(&ms, base->event, mark->event);
@@ -271,6 +271,19 @@ static int note(struct mark *mark, CUresult code)
     return status;
 }
 
+/*
+ * A mark whose context the program ends: all of that ends with it. The driver is not asked, since
+ * it no longer knows the event. True: the mark is over.
+ */
+static bool is_gone(struct mark *mark)
+{
+    if (mark->fence || !atomic_load(&mark->context->gone))
+        return false;
+    if (atomic_load(&mark->status) > COMMAND_COMPLETE)
+        atomic_store(&mark->status, COMMAND_COMPLETE);
+    return true;
+}
+
 int mark_status(struct mark *mark)
 {
     int status = atomic_load(&mark->status);
@@ -278,6 +291,8 @@ int mark_status(struct mark *mark)
 
     if (status <= COMMAND_COMPLETE || mark->fence)
         return status;
+    if (is_gone(mark))
+        return COMMAND_COMPLETE;
     context_visit_begin(mark->context, &visit);
     status = atomic_load(&mark->stream) ? mark_open_status(mark) : COMMAND_RUNNING;
     if (status > COMMAND_COMPLETE && !atomic_load(&mark->stream))
@@ -306,6 +321,8 @@ int mark_wait(struct mark *mark)
 
     if (status <= COMMAND_COMPLETE)
         return status;
+    if (is_gone(mark))
+        return COMMAND_COMPLETE;
     if (!mark->fence)
         return wait_for_event(mark);
     pthread_mutex_lock(&mark->lock);
@@ -381,6 +398,7 @@ void mark_forget_context(struct context_record *context)
 {
     struct mark *mark;
 
+    atomic_store(&context->gone, true);
     pthread_mutex_lock(&context->marks_lock);
     mark_drop_locked(context->base);
     context->base = NULL;

@@ -62,7 +62,10 @@ void mark_drop(struct mark *mark);
 
 /* The stream's record goes: the driver no longer knows the stream. */
 void mark_forget_stream(struct stream_record *stream);
-/* The context ends: its events, and marks that are not used, go. */
+/*
+ * The context is about to end: marks that are not used go. Those that others still hold are over
+ * from now on, and the driver is not asked about them: their events go with the context.
+ */
 void mark_forget_context(struct context_record *context);
 
 #endif

@@ -78,7 +78,9 @@ struct context_record {
     struct list open_marks; /* mark::link */
     uint64_t n_joined;      /* commands that joined open marks so far */
 
-    atomic_bool gone; /* the program has destroyed it */
+    atomic_int n_attached; /* by cuCtxAttach: so many detachments do not end it */
+
+    atomic_bool gone; /* the program has destroyed it, or is about to */
     atomic_int late;  /* a CUresult of a command that failed after its call had returned; 0: none */
 };
 

@@ -20,6 +20,26 @@ static bool is_synchronous(const struct call *call)
     return call->entry->stream == NO_STREAM;
 }
 
+/* Does the driver take the address for memory of a device? Managed memory counts. */
+static bool is_device(CUdeviceptr address)
+{
+    unsigned type = 0;
+
+    return cuda_front.genuine.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) ==
+               CUDA_SUCCESS &&
+           type == CU_MEMORYTYPE_DEVICE;
+}
+
+/*
+ * May the host look at the memory without a further call? Then a synchronous call returns only when
+ * its work is done ("API synchronization behavior" of the driver's manual); else fills and copies
+ * within the device may still run.
+ */
+static bool host_sees(CUdeviceptr address)
+{
+    return !is_device(address) || validate_managed(address);
+}
+
 /*
  * A synchronous call on the thread's own default stream names no stream, so its asynchronous twin
  * is called on the stream that stands in. The twin's arguments are the same, and the stream is the
@@ -93,7 +113,8 @@ static CUresult copy(struct call *call, enum cuda_direction direction, CUdevicep
     draft.u.copy = (struct command_copy){direction, to, from, (size_t)call->args[2]};
     draft.base.bytes = draft.u.copy.size;
     if (is_synchronous(call)) {
-        draft.synchronise = draft.synchronise && direction != COPY_WITHIN;
+        draft.synchronise =
+            draft.synchronise && (direction != COPY_WITHIN || host_sees(to) || host_sees(from));
         draft.over_on_return = direction != COPY_WITHIN;
         return submit(&draft, true, NULL);
     }
@@ -116,16 +137,6 @@ CUresult route_copy_out(struct call *call)
 CUresult route_copy_within(struct call *call)
 {
     return copy(call, COPY_WITHIN, call->args[0], call->args[1]);
-}
-
-/* Does the driver take the address for memory of a device? Managed memory counts. */
-static bool is_device(CUdeviceptr address)
-{
-    unsigned type = 0;
-
-    return cuda_front.genuine.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) ==
-               CUDA_SUCCESS &&
-           type == CU_MEMORYTYPE_DEVICE;
 }
 
 /* Between two host ranges a copy is the driver's own business: it goes as it is. */
@@ -196,9 +207,23 @@ CUresult route_copy_from_array(struct call *call)
     return copy_whole(call, ENGINE_COPY_OUT, (size_t)call->args[3], true);
 }
 
+/*
+ * These have no asynchronous twin. On a thread's own default stream the driver need not wait for
+ * them, and what follows goes to the stream that stands in: their end is waited for here.
+ */
 CUresult route_copy_arrays(struct call *call)
 {
-    return copy_whole(call, ENGINE_EXECUTION, (size_t)call->args[call->entry->arguments - 1], true);
+    size_t bytes = (size_t)call->args[call->entry->arguments - 1];
+    CUresult code = copy_whole(call, ENGINE_EXECUTION, bytes, true);
+    struct stream_record *stream;
+
+    if (code != CUDA_SUCCESS || call->entry->form != FORM_PTDS)
+        return code;
+    stream = stream_of_call(call);
+    if (stream && !stream_captures(stream))
+        code = cuda_front.genuine.cuStreamSynchronize(CU_STREAM_PER_THREAD);
+    stream_drop(stream);
+    return code;
 }
 
 static enum engine_kind engine_between(CUmemorytype to, CUmemorytype from)
@@ -395,6 +420,15 @@ CUresult route_copy_3d_peer(struct call *call)
 
 /* --- fills --- */
 
+/* A fill of memory that the host sees is done when the synchronous call returns. */
+static CUresult submit_set(struct call *call, struct cuda_command *draft)
+{
+    bool waits = is_synchronous(call) && host_sees(call->args[0]);
+
+    draft->synchronise = draft->synchronise && waits;
+    return submit(draft, waits, NULL);
+}
+
 /*
  * address, value, n: the bytes of an element are in the name, which only decides how far it
  * reaches.
@@ -408,13 +442,12 @@ CUresult route_set(struct call *call)
 
     if (!draft_copy(call, &draft))
         return call_invoke(call);
-    draft.synchronise = false; /* fills do not wait */
     draft.base.engine = ENGINE_EXECUTION;
     draft.base.leased = true;
     draft.base.bytes = bytes;
     draft.valid = call->args[0] % element == 0 && bytes > 0 && !stream_unhindered(draft.stream) &&
                   validate_device_range(call->args[0], bytes);
-    return submit(&draft, false, NULL);
+    return submit_set(call, &draft);
 }
 
 /* address, pitch, value, width, height: the width counts elements. */
@@ -428,14 +461,13 @@ CUresult route_set_2d(struct call *call)
 
     if (!draft_copy(call, &draft))
         return call_invoke(call);
-    draft.synchronise = false;
     draft.base.engine = ENGINE_EXECUTION;
     draft.base.leased = true;
     draft.base.bytes = width * height;
     draft.valid = call->args[0] % element == 0 && pitch % element == 0 && width > 0 && height > 0 &&
                   width <= pitch && !stream_unhindered(draft.stream) &&
                   validate_device_range(call->args[0], (height - 1) * pitch + width);
-    return submit(&draft, false, NULL);
+    return submit_set(call, &draft);
 }
 
 CUresult route_prefetch(struct call *call)

@@ -5,10 +5,55 @@
 #include "base/file.h"
 #include "cuda/front.h"
 #include "cuda/function.h"
+#include "cuda/jit_values.h"
 #include "cuda/migrate/code.h"
 #include "cuda/objects.h"
 
 #define IMAGE_LIMIT ((size_t)1 << 30)
+enum { MOST_HANDLES = 1 << 20 }; /* more kernels than a module has */
+
+/* A library's name begins with cuL; it outlives its contexts. */
+static bool is_library(const struct call *call)
+{
+    return call->entry->base[sizeof "cu" - 1] == 'L';
+}
+
+/*
+ * A driver may compile a library when it is first used, and refuse it only then. So its module is
+ * made in the current context at once. Without a context there is no such answer.
+ */
+static bool library_works(CUlibrary library, struct context_record *context)
+{
+    struct context_visit visit;
+    CUmodule module;
+    CUresult code;
+
+    if (!context || !cuda_front.genuine.cuLibraryGetModule)
+        return true;
+    context_visit_begin(context, &visit);
+    code = cuda_front.genuine.cuLibraryGetModule(&module, library);
+    context_visit_end(&visit);
+    return code == CUDA_SUCCESS;
+}
+
+/* Loads the rewritten text. After a failure nothing is loaded, and the call can be made again. */
+static CUresult load_text(struct call *rewritten)
+{
+    struct jit_values values;
+    CUresult code;
+
+    jit_values_keep(rewritten, &values);
+    code = call_invoke(rewritten);
+    if (code == CUDA_SUCCESS && is_library(rewritten) &&
+        !library_works(*(CUlibrary *)rewritten->args[0], context_current())) {
+        if (cuda_front.genuine.cuLibraryUnload)
+            (void)cuda_front.genuine.cuLibraryUnload(*(CUlibrary *)rewritten->args[0]);
+        code = CUDA_ERROR_INVALID_PTX;
+    }
+    if (code != CUDA_SUCCESS)
+        jit_values_restore(&values);
+    return code;
+}
 
 /*
  * Loads an image as the call does, or by `data` with the rewritten text in place of the image where
@@ -23,13 +68,13 @@ static CUresult load(struct call *call, const struct call *data, const void *ima
     CUcontext owner = NULL;
     CUresult code;
 
-    if (call->entry->base[sizeof "cu" - 1] == 'M') /* a library outlives its contexts */
+    if (!is_library(call))
         (void)cuda_front.genuine.cuCtxGetCurrent(&owner);
     if (!image || !call->args[0] || !device)
         return call_invoke(call);
-    module = module_prepare(image, device, &text);
+    module = module_prepare(image, is_library(call) ? NULL : device, &text);
     rewritten.args[1] = (uint64_t)text;
-    code = call_invoke(text ? &rewritten : call);
+    code = text ? load_text(&rewritten) : call_invoke(call);
     if (code != CUDA_SUCCESS && text) {
         code = call_invoke(call);
         if (code == CUDA_SUCCESS)
@@ -53,7 +98,7 @@ CUresult route_module_load_data(struct call *call)
     return load(call, call, (const void *)call->args[1], context ? context->device : NULL);
 }
 
-/* A library may be loaded before there is a context: PTX is chosen for the first device then. */
+/* A library may be loaded before there is a context. */
 CUresult route_library_load_data(struct call *call)
 {
     struct context_record *context = context_current();
@@ -96,15 +141,13 @@ CUresult route_library_load(struct call *call)
 
 CUresult route_module_unload(struct call *call)
 {
-    CUresult code;
+    void *module = (void *)call->args[0];
 
     objects_drain();
-    code = call_invoke(call);
-    if (code == CUDA_SUCCESS)
-        module_forget((void *)call->args[0]);
-    if (code == CUDA_SUCCESS && migrate_on())
-        code_unloaded((void *)call->args[0]);
-    return code;
+    if (migrate_on())
+        code_unloaded(module);
+    module_forget(module); /* before the driver can give the handle to another module */
+    return call_invoke(call);
 }
 
 CUresult route_library_unload(struct call *call)
@@ -114,33 +157,38 @@ CUresult route_library_unload(struct call *call)
 
 /* --- handles --- */
 
+/* The program was given a kernel's handle. A kernel of a library needs no context for that. */
+static void found(void *handle, bool is_kernel, void *module, const char *name)
+{
+    struct context_record *context = context_current();
+
+    if (context || is_kernel)
+        function_found(handle, is_kernel, module, name, context ? context->device->device : 0);
+}
+
 CUresult route_module_get_function(struct call *call)
 {
     const char *name = (const char *)call->args[2];
-    struct context_record *context;
     CUresult code;
 
     if (name && module_is_piece((void *)call->args[1], name))
         return CUDA_ERROR_NOT_FOUND;
     code = call_invoke(call);
-    context = code == CUDA_SUCCESS ? context_current() : NULL;
-    if (context)
-        function_found(*(void **)call->args[0], false, (void *)call->args[1], name, context->device->device);
+    if (code == CUDA_SUCCESS)
+        found(*(void **)call->args[0], false, (void *)call->args[1], name);
     return code;
 }
 
 CUresult route_library_get_kernel(struct call *call)
 {
     const char *name = (const char *)call->args[2];
-    struct context_record *context;
     CUresult code;
 
     if (name && module_is_piece((void *)call->args[1], name))
         return CUDA_ERROR_NOT_FOUND;
     code = call_invoke(call);
-    context = code == CUDA_SUCCESS ? context_current() : NULL;
-    if (context)
-        function_found(*(void **)call->args[0], true, (void *)call->args[1], name, context->device->device);
+    if (code == CUDA_SUCCESS)
+        found(*(void **)call->args[0], true, (void *)call->args[1], name);
     return code;
 }
 
@@ -193,13 +241,17 @@ CUresult route_library_count(struct call *call)
     return count(call, (void *)call->args[1]);
 }
 
-static bool is_piece(void *module, void *handle, bool is_kernel)
+/* NULL: the driver does not tell. */
+static const char *name_of(void *handle, bool is_kernel)
 {
     const char *name = NULL;
-    CUresult code = is_kernel ? cuda_front.genuine.cuKernelGetName(&name, handle)
-                              : cuda_front.genuine.cuFuncGetName(&name, handle);
+    CUresult code = CUDA_ERROR_NOT_SUPPORTED;
 
-    return code == CUDA_SUCCESS && name && module_is_piece(module, name);
+    if (is_kernel && cuda_front.genuine.cuKernelGetName)
+        code = cuda_front.genuine.cuKernelGetName(&name, handle);
+    else if (!is_kernel && cuda_front.genuine.cuFuncGetName)
+        code = cuda_front.genuine.cuFuncGetName(&name, handle);
+    return code == CUDA_SUCCESS ? name : NULL;
 }
 
 /* (handles, room, module): asks for all, and leaves the siblings out. */
@@ -211,8 +263,9 @@ static CUresult enumerate(struct call *call, bool is_kernel)
     struct call same = *call;
     CUresult code;
 
-    if (!handles || room == 0 || module_n_pieces(module) == 0)
+    if (!handles || room == 0)
         return call_invoke(call);
+    room = room < MOST_HANDLES ? room : MOST_HANDLES;
     all = room + module_n_pieces(module);
     same.args[0] = (uint64_t)calloc(all, sizeof *handles);
     same.args[1] = all;
@@ -221,9 +274,13 @@ static CUresult enumerate(struct call *call, bool is_kernel)
     code = call_invoke(&same);
     for (unsigned i = 0; code == CUDA_SUCCESS && i < all && n < room; i++) {
         void *handle = ((void **)same.args[0])[i];
+        const char *name = handle ? name_of(handle, is_kernel) : NULL;
 
-        if (handle && !is_piece(module, handle, is_kernel))
-            handles[n++] = handle;
+        if (!handle || (name && module_is_piece(module, name)))
+            continue;
+        handles[n++] = handle;
+        if (name)
+            found(handle, is_kernel, module, name);
     }
     free((void *)same.args[0]);
     return code;

@@ -73,15 +73,12 @@ CUresult route_stream_synchronize(struct call *call)
 static CUresult destroy_now(struct call *call, struct stream_record *stream, bool captured)
 {
     CUstream handle = stream->handle;
-    CUresult code;
 
     if (!captured)
         mark_close(stream);
     stream_drop(stream);
-    code = call_invoke(call);
-    if (code == CUDA_SUCCESS)
-        stream_forget(handle);
-    return code;
+    stream_forget(handle); /* before the driver can give the handle to another stream */
+    return call_invoke(call);
 }
 
 CUresult route_stream_destroy(struct call *call)
@@ -102,6 +99,23 @@ CUresult route_stream_destroy(struct call *call)
     draft.kind = COMMAND_DESTROY;
     draft.valid = true;
     return submit(&draft, false, NULL); /* behind what is held back */
+}
+
+/*
+ * A drained call with a stream: what the driver has of a thread's own default stream is in the one
+ * that stands in, so the call goes there as well.
+ */
+CUresult route_in_stream(struct call *call)
+{
+    struct stream_record *stream;
+
+    objects_drain();
+    objects_close_marks();
+    stream = stream_of_call(call);
+    if (stream && !stream_captures(stream))
+        stream_name(stream, call);
+    stream_drop(stream);
+    return call_invoke(call);
 }
 
 static void capture_ended(void)
@@ -157,13 +171,56 @@ CUresult route_context_synchronize(struct call *call)
 
 /* --- beginnings and ends --- */
 
+/*
+ * What ends is forgotten before the driver's call: behind it, another thread may be given the same
+ * handle for something new, and no mark of the context may be asked about. If the driver refuses,
+ * the next use of the handle makes a new record.
+ */
+
+/* How often the program holds the primary context of a device. NULL: no such device. */
+static atomic_int *retained(CUdevice device)
+{
+    return device >= 0 && device < DEVICE_MOST ? &cuda_front.retained[device] : NULL;
+}
+
 /* The first argument is where the context goes, whatever the version. */
 CUresult route_context_make(struct call *call)
 {
+    bool retains = strcmp(call->entry->base, "cuDevicePrimaryCtxRetain") == 0;
     CUresult code = call_invoke(call);
 
+    if (code != CUDA_SUCCESS)
+        return code;
+    if (retains && retained((CUdevice)call->args[1]))
+        atomic_fetch_add(retained((CUdevice)call->args[1]), 1);
+    migrate_context_made(*(CUcontext *)call->args[0]);
+    return code;
+}
+
+/* cuCtxAttach(context, flags) of the current context: as many detachments do not end it. */
+CUresult route_context_attach(struct call *call)
+{
+    struct context_record *context = context_current();
+    CUresult code = call_invoke(call);
+
+    if (code == CUDA_SUCCESS && context)
+        atomic_fetch_add(&context->n_attached, 1);
+    return code;
+}
+
+CUresult route_context_detach(struct call *call)
+{
+    struct context_record *context = context_current();
+    CUresult code;
+
+    if (!context || context->handle != (CUcontext)call->args[0]) /* the driver refuses it */
+        return call_invoke(call);
+    if (atomic_load(&context->n_attached) == 0)
+        return route_context_end(call);
+    objects_drain();
+    code = call_invoke(call);
     if (code == CUDA_SUCCESS)
-        migrate_context_made(*(CUcontext *)call->args[0]);
+        atomic_fetch_sub(&context->n_attached, 1);
     return code;
 }
 
@@ -173,12 +230,24 @@ CUresult route_context_end(struct call *call)
 
     objects_drain();
     gates_settle(true);
-    code = call_invoke(call);
-    if (code == CUDA_SUCCESS && call->args[0]) {
+    if (call->args[0])
         context_forget((CUcontext)call->args[0]);
+    code = call_invoke(call);
+    if (code == CUDA_SUCCESS && call->args[0])
         migrate_context_ended((CUcontext)call->args[0]);
-    }
     return code;
+}
+
+/* Does this release end the context? Front and program hold that of a program which follows. */
+static bool is_last(CUdevice device)
+{
+    return !migrate_on() && retained(device) && atomic_load(retained(device)) == 1;
+}
+
+static void released(CUdevice device)
+{
+    if (retained(device) && atomic_fetch_sub(retained(device), 1) <= 0)
+        atomic_store(retained(device), 0);
 }
 
 /* A reset ends all that the context has; the context itself, with the same handle, may stay. */
@@ -187,15 +256,22 @@ CUresult route_primary_end(struct call *call)
     bool resets = strcmp(call->entry->base, "cuDevicePrimaryCtxReset") == 0;
     CUdevice device = (CUdevice)call->args[0];
     CUcontext context;
+    bool forgotten;
     CUresult code;
 
     objects_drain();
     gates_settle(true);
     context = context_primary(device);
-    code = call_invoke(call);
-    if (context && ((resets && code == CUDA_SUCCESS) || !context_primary(device))) {
+    forgotten = context && (resets || is_last(device));
+    if (forgotten)
         context_forget(context);
-        migrate_context_ended(context);
-    }
+    code = call_invoke(call);
+    if (code == CUDA_SUCCESS && !resets)
+        released(device);
+    if (!context || !((resets && code == CUDA_SUCCESS) || !context_primary(device)))
+        return code;
+    if (!forgotten) /* some of its holds were not seen */
+        context_forget(context);
+    migrate_context_ended(context);
     return code;
 }

@@ -10,9 +10,10 @@
 #define CONTAINER_MAGIC UINT32_C(0xba55ed50)
 #define FLAG_LZ4        UINT64_C(0x2000)
 #define FLAG_ZSTD       UINT64_C(0x8000)
+#define FLAG_SUFFIX     UINT64_C(0x300000) /* code of an architecture's own: sm_90a, sm_100f */
 #define MOST_TEXT       ((uint64_t)1 << 30)
 
-enum { KIND_PTX = 1, WRAPPER_LINKED = 2 };
+enum { KIND_PTX = 1, KIND_MACHINE_CODE = 2, WRAPPER_LINKED = 2 };
 
 /* In the program's data. */
 struct fatbin_wrapper {
@@ -163,12 +164,16 @@ static bool is_better(uint32_t architecture, uint32_t chosen, uint32_t device)
     return fits ? architecture > chosen : architecture < chosen;
 }
 
-int fatbin_ptx(const void *image, unsigned architecture, char **ret_text, size_t *ret_size)
+/* What is left of a container, entry by entry. */
+struct cursor {
+    const unsigned char *at, *end;
+};
+
+static int open_container(const void *image, struct cursor *ret_cursor)
 {
-    const unsigned char *at = image, *end, *best = NULL;
+    const unsigned char *at = image;
     struct fatbin_wrapper wrapper;
     struct fatbin_header header;
-    struct fatbin_entry entry, chosen = {0};
 
     if (begins_with(image, WRAPPER_MAGIC)) {
         memcpy(&wrapper, image, sizeof wrapper);
@@ -180,18 +185,110 @@ int fatbin_ptx(const void *image, unsigned architecture, char **ret_text, size_t
     if (header.magic != CONTAINER_MAGIC || header.header_size < sizeof header || header.size > MOST_TEXT)
         return FATBIN_MALFORMED;
     at += header.header_size;
-    end = at + header.size;
-    while ((size_t)(end - at) >= sizeof entry) {
-        memcpy(&entry, at, sizeof entry);
-        if (entry.header_size < sizeof entry || entry.header_size > (size_t)(end - at) ||
-            entry.size > (size_t)(end - at) - entry.header_size)
-            return FATBIN_MALFORMED;
-        if (entry.kind == KIND_PTX &&
+    *ret_cursor = (struct cursor){at, at + header.size};
+    return 0;
+}
+
+static bool at_end(const struct cursor *cursor)
+{
+    return (size_t)(cursor->end - cursor->at) < sizeof(struct fatbin_entry);
+}
+
+static int next_entry(struct cursor *cursor, struct fatbin_entry *ret_entry,
+                      const unsigned char **ret_payload)
+{
+    struct fatbin_entry entry;
+    size_t room = (size_t)(cursor->end - cursor->at);
+
+    memcpy(&entry, cursor->at, sizeof entry);
+    if (entry.header_size < sizeof entry || entry.header_size > room || entry.size > room - entry.header_size)
+        return FATBIN_MALFORMED;
+    *ret_payload = cursor->at + entry.header_size;
+    cursor->at += entry.header_size + entry.size;
+    *ret_entry = entry;
+    return 0;
+}
+
+int fatbin_ptx(const void *image, unsigned architecture, char **ret_text, size_t *ret_size)
+{
+    const unsigned char *payload, *best = NULL;
+    struct fatbin_entry entry, chosen = {0};
+    struct cursor cursor;
+    int result = open_container(image, &cursor);
+
+    while (result == 0 && !at_end(&cursor)) {
+        result = next_entry(&cursor, &entry, &payload);
+        if (result == 0 && entry.kind == KIND_PTX &&
             (!best || is_better(entry.architecture, chosen.architecture, architecture))) {
-            best = at + entry.header_size;
+            best = payload;
             chosen = entry;
         }
-        at += entry.header_size + entry.size;
     }
+    if (result != 0)
+        return result;
+    return best ? expand(&chosen, best, ret_text, ret_size) : FATBIN_NO_PTX;
+}
+
+/* --- what a driver runs --- */
+
+/* Machine code, and PTX of an architecture's own, run on later devices of one major number only. */
+static bool same_major(uint32_t architecture, uint32_t device)
+{
+    return architecture <= device && architecture / 10 == device / 10;
+}
+
+/* The architecture whose code the device runs. 0: that is not certain, or there is none. */
+static int find_run(struct cursor cursor, uint32_t device, uint32_t *ret_architecture)
+{
+    uint32_t machine = 0, ptx = 0;
+    bool own_machine = false, own_ptx = false;
+    struct fatbin_entry entry;
+    const unsigned char *payload;
+
+    while (!at_end(&cursor)) {
+        int result = next_entry(&cursor, &entry, &payload);
+        bool fits = same_major(entry.architecture, device);
+
+        if (result != 0)
+            return result;
+        if (entry.kind != KIND_PTX && fits) {
+            machine = entry.architecture > machine ? entry.architecture : machine;
+            own_machine = own_machine || entry.kind != KIND_MACHINE_CODE || (entry.flags & FLAG_SUFFIX);
+        } else if (entry.kind == KIND_PTX && (entry.flags & FLAG_SUFFIX)) {
+            own_ptx = own_ptx || fits;
+        } else if (entry.kind == KIND_PTX && entry.architecture <= device && entry.architecture > ptx) {
+            ptx = entry.architecture;
+        }
+    }
+    *ret_architecture = machine ? machine : ptx;
+    if (machine ? own_machine : own_ptx)
+        *ret_architecture = 0;
+    return 0;
+}
+
+int fatbin_ptx_run(const void *image, const unsigned devices[], size_t n, char **ret_text, size_t *ret_size)
+{
+    const unsigned char *payload, *best = NULL;
+    struct fatbin_entry entry, chosen = {0};
+    uint32_t wanted = 0, other = 0;
+    struct cursor cursor;
+    int result = open_container(image, &cursor);
+
+    for (size_t i = 0; i < n && result == 0; i++) {
+        result = find_run(cursor, devices[i], &other);
+        if (result == 0 && (!other || (i > 0 && other != wanted)))
+            return FATBIN_NO_PTX;
+        wanted = other;
+    }
+    while (result == 0 && !best && !at_end(&cursor)) {
+        result = next_entry(&cursor, &entry, &payload);
+        if (result == 0 && entry.kind == KIND_PTX && entry.architecture == wanted &&
+            !(entry.flags & FLAG_SUFFIX)) {
+            best = payload;
+            chosen = entry;
+        }
+    }
+    if (result != 0)
+        return result;
     return best ? expand(&chosen, best, ret_text, ret_size) : FATBIN_NO_PTX;
 }

@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 enum {
-    FATBIN_NO_PTX = 1, /* well formed, but has machine code only */
+    FATBIN_NO_PTX = 1, /* well formed, but has no such PTX */
     FATBIN_MALFORMED = 2,
 };
 
@@ -29,5 +29,14 @@ const void *const *fatbin_parts(const void *image);
  * container states its own size, which is trusted as far as its parts lie within it.
  */
 int fatbin_ptx(const void *image, unsigned architecture, char **ret_text, size_t *ret_size);
+
+/*
+ * The PTX of the code that a driver runs on each of the n devices, or FATBIN_NO_PTX if that is not
+ * certain. A driver prefers machine code: of the device's major number, and not above its minor
+ * one. The newest such code counts as made from the PTX of its own architecture, and from no other.
+ * Without it, the driver compiles the newest PTX that is not above the device. Code with a suffix
+ * (sm_90a, sm_100f) is made for single devices: where it may run, nothing is certain.
+ */
+int fatbin_ptx_run(const void *image, const unsigned devices[], size_t n, char **ret_text, size_t *ret_size);
 
 #endif

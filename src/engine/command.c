@@ -10,6 +10,8 @@ void command_queue_init(struct command_queue *queue, struct engine_device *devic
 {
     queue->device = device;
     queue->in_order = in_order;
+    queue->number = atomic_fetch_add(&runtime.n_queues, 1) + 1;
+    queue->n_opened = 0;
     atomic_init(&queue->n_unissued, 0);
     list_init(&queue->commands);
 }

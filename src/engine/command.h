@@ -116,6 +116,7 @@ struct command {
     int status;
     bool failed_wait, issued;
     struct list in_queue; /* command_queue::commands */
+    uint64_t place;       /* command_queue::n_opened when it was submitted: from 1 */
     struct list in_ready; /* device_engine::ready or device_engine::issued */
     struct command_edge *dependents;
     struct command_callback *callbacks;

@@ -8,6 +8,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/list.h"
 
@@ -16,8 +17,10 @@ struct engine_device;
 struct command_queue {
     struct engine_device *device; /* never changes */
     bool in_order;
+    uint64_t number;        /* no other queue of the process ever has it; an address may come again */
     atomic_uint n_unissued; /* commands in the graph that the driver has not been given; no lock */
     struct list commands;   /* runtime.graph.lock: not yet complete, oldest first */
+    uint64_t n_opened;      /* runtime.graph.lock: commands so far */
 };
 
 void command_queue_init(struct command_queue *queue, struct engine_device *device, bool in_order);

@@ -420,9 +420,10 @@ void flight_add(struct device_engine *engine, const struct flight *flight)
     while (ring->n == FLIGHT_ROOM) /* other threads filled it since there was room */
         flight_reap_locked(engine, true);
     first = ring->n == 0;
-    ring->ordered =
-        flight->queue->in_order && (first || (ring->ordered && entry(ring, 0)->queue == flight->queue));
+    ring->ordered = flight->queue->in_order &&
+                    (first || (ring->ordered && entry(ring, 0)->queue_number == flight->queue->number));
     *entry(ring, ring->n) = *flight;
+    entry(ring, ring->n)->queue_number = flight->queue->number;
     entry(ring, ring->n)->n_commands = 1;
     ring->n++;
     atomic_store_explicit(&ring->any, ring->n, memory_order_relaxed);

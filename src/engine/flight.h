@@ -24,7 +24,8 @@ struct flight {
     struct mark *mark; /* a reference of the ring's */
     /* device of its queue: gives the front of mark and meter, and the clock */
     struct engine_device *device;
-    const struct command_queue *queue; /* only compared */
+    const struct command_queue *queue; /* valid while it is added */
+    uint64_t queue_number;             /* flight_add() fills it in */
     int64_t predicted;                 /* predicted ns that the engine was entered with */
     /* measured by this mark, a reference; NULL: not measured */
     struct meter *meter;

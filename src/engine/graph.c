@@ -128,6 +128,7 @@ void graph_open(struct command *command)
     graph_lock();
     runtime.graph.n_alive++;
     wait_for_queue(command);
+    command->place = ++queue->n_opened;
     list_append(&queue->commands, &command->in_queue);
     atomic_fetch_add(&queue->n_unissued, 1);
     graph_unlock();
@@ -314,25 +315,53 @@ void graph_end_alone(struct command *command, int status)
     end(command, status, false);
 }
 
-/*
- * Under the lock: waits until the queue's commands are over, up to the last one (NULL: all). The
- * wait also ends when the process ends, because an exit handler of the program may join the waiting
- * thread.
- */
-static void await(struct command_queue *queue, const struct command *last)
+/* Under the lock: is a command up to the place incomplete, or else not issued? */
+static bool any_until(const struct command_queue *queue, uint64_t place, bool complete)
 {
-    while ((last ? last->status > COMMAND_COMPLETE : !list_empty(&queue->commands)) && !runtime_off())
-        if (!worker_help(queue, last))
-            sleep_locked();
-    worker_help_ends();
+    list_for_each(at, &queue->commands)
+    {
+        const struct command *command = list_entry(at, struct command, in_queue);
+
+        if (command->place > place || complete || !command->issued)
+            return command->place <= place;
+    }
+    return false;
 }
 
+/*
+ * Under the lock: waits until all that the queue has now is complete. Other threads may submit
+ * without end.
+ */
+static void await_queue(struct command_queue *queue)
+{
+    struct command *last;
+
+    if (list_empty(&queue->commands))
+        return;
+    last = list_entry(queue->commands.prev, struct command, in_queue);
+    command_ref(last);
+    while (any_until(queue, last->place, true) && !runtime_off())
+        if (!worker_help(queue, queue->in_order ? last : NULL))
+            sleep_locked();
+    worker_help_ends();
+    graph_unlock(); /* the reference may be the last one */
+    command_unref(last);
+    graph_lock();
+}
+
+/*
+ * Every wait also ends when the process ends, because an exit handler of the program may join the
+ * waiting thread.
+ */
 int graph_wait(struct command *command)
 {
     int status;
 
     graph_lock();
-    await(command->queue, command);
+    while (command->status > COMMAND_COMPLETE && !runtime_off())
+        if (!worker_help(command->queue, command))
+            sleep_locked();
+    worker_help_ends();
     status = command->status;
     graph_unlock();
     return status > COMMAND_COMPLETE ? command->ops->inherited_failure : status;
@@ -340,12 +369,15 @@ int graph_wait(struct command *command)
 
 void graph_wait_queue(struct command_queue *queue, bool complete)
 {
+    uint64_t place;
+
     if (!complete && atomic_load(&queue->n_unissued) == 0)
         return;
     graph_lock();
+    place = queue->n_opened;
     if (complete)
-        await(queue, NULL);
-    while (!complete && atomic_load(&queue->n_unissued) > 0 && !runtime_off())
+        await_queue(queue);
+    while (!complete && any_until(queue, place, false) && !runtime_off())
         sleep_locked();
     graph_unlock();
 }

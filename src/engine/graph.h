@@ -77,7 +77,10 @@ void graph_wake_locked(void);
  * may. When the process ends, no wait lasts, and a command that will not run counts as failed.
  */
 int graph_wait(struct command *command);
-/* Waits until the driver has every command of the queue (and they are complete, if `complete`). */
+/*
+ * Waits until the driver has every command that the queue has now (and they are complete, if
+ * `complete`). Commands of other threads that come later are not waited for.
+ */
 void graph_wait_queue(struct command_queue *queue, bool complete);
 /* Would graph_wait_queue() return at once? */
 bool graph_queue_over(struct command_queue *queue, bool complete);

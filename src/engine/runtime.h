@@ -46,6 +46,8 @@ struct runtime {
         unsigned n_alive; /* submitted, not complete */
     } graph;
 
+    atomic_uint_least64_t n_queues; /* made so far */
+
     struct engine_device *_Atomic devices;
     pthread_mutex_t devices_lock; /* one device is made at a time */
     atomic_bool stopping;         /* worker_announce_stop() */

@@ -18,6 +18,12 @@ struct container {
 };
 
 struct container container_make(const char *ptx, enum container_kind kind);
+
+/*
+ * A container of n entries as toolkits write them: "ptx 80", "elf 80", "elf 90a", "ptx 100f". The
+ * text of PTX is its name; "lto 80": an entry of another kind.
+ */
+struct container container_of(const char *const names[], size_t n);
 void container_free(struct container *container);
 
 #endif

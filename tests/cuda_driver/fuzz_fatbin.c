@@ -30,6 +30,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(bytes, "\x50\xed\x55\xba", 4);
     if (fatbin_ptx(bytes, 80, &text, &length) == 0)
         free(text);
+    if (fatbin_ptx_run(bytes, (const unsigned[]){80, 90}, 2, &text, &length) == 0)
+        free(text);
     free(bytes);
     return 0;
 }

@@ -191,6 +191,74 @@ START_TEST(a_container_gives_its_ptx_however_it_is_packed)
 }
 END_TEST
 
+/* The PTX that takes the place of what a driver runs on the devices, up to a 0; NULL: none. */
+static void check_run(const char *const names[], const unsigned devices[], const char *expected)
+{
+    struct container container;
+    char *found = NULL;
+    size_t size = 0, n = 0, n_devices = 0;
+    int result;
+
+    while (names[n])
+        n++;
+    while (devices[n_devices])
+        n_devices++;
+    container = container_of(names, n);
+    result = fatbin_ptx_run(container.bytes, devices, n_devices, &found, &size);
+    ck_assert_int_eq(result, expected ? 0 : FATBIN_NO_PTX);
+    if (expected)
+        ck_assert_str_eq(found, expected);
+    free(found);
+    container_free(&container);
+}
+
+#define NAMES(...)   ((const char *const[]){__VA_ARGS__, NULL})
+#define DEVICES(...) ((const unsigned[]){__VA_ARGS__, 0})
+
+START_TEST(ptx_takes_the_place_of_the_very_code_that_a_driver_runs)
+{
+    /* nvcc -arch=sm_80 */
+    check_run(NAMES("elf 80", "ptx 80"), DEVICES(80), "ptx 80");
+    check_run(NAMES("elf 80", "ptx 80"), DEVICES(86), "ptx 80");
+    check_run(NAMES("elf 80", "ptx 80"), DEVICES(90), "ptx 80");
+    check_run(NAMES("elf 80", "ptx 80"), DEVICES(75), NULL);
+    /* machine code of another architecture runs */
+    check_run(NAMES("elf 90", "ptx 80"), DEVICES(90), NULL);
+    check_run(NAMES("elf 86", "ptx 80"), DEVICES(86), NULL);
+    check_run(NAMES("elf 86", "ptx 80"), DEVICES(80), "ptx 80");
+    check_run(NAMES("elf 86", "ptx 90"), DEVICES(86), NULL);
+    check_run(NAMES("elf 86", "ptx 90"), DEVICES(100), "ptx 90");
+    check_run(NAMES("elf 80", "elf 86", "ptx 80"), DEVICES(89), NULL);
+    check_run(NAMES("elf 100", "ptx 90"), DEVICES(120), "ptx 90");
+    /* the newest that the device can run */
+    check_run(NAMES("ptx 75", "ptx 90", "ptx 80"), DEVICES(86), "ptx 80");
+    check_run(NAMES("ptx 90"), DEVICES(86), NULL);
+    check_run(NAMES("elf 80", "ptx 80", "ptx 86"), DEVICES(86), "ptx 80");
+}
+END_TEST
+
+START_TEST(code_of_an_architecture_s_own_leaves_nothing_certain)
+{
+    check_run(NAMES("elf 90a", "ptx 90a"), DEVICES(90), NULL);
+    check_run(NAMES("elf 90a", "ptx 90"), DEVICES(90), NULL);
+    check_run(NAMES("elf 90", "ptx 90", "elf 90a"), DEVICES(90), NULL);
+    check_run(NAMES("ptx 80", "ptx 90a"), DEVICES(90), NULL);
+    check_run(NAMES("ptx 80", "ptx 90a"), DEVICES(100), "ptx 80");
+    check_run(NAMES("ptx 90", "ptx 100f"), DEVICES(103), NULL);
+    check_run(NAMES("ptx 80", "lto 80"), DEVICES(80), NULL);
+    check_run(NAMES("ptx 80", "lto 80"), DEVICES(90), "ptx 80");
+}
+END_TEST
+
+START_TEST(several_devices_must_run_the_same_code)
+{
+    check_run(NAMES("elf 80", "ptx 80"), DEVICES(80, 90, 86), "ptx 80");
+    check_run(NAMES("elf 80", "ptx 80"), DEVICES(80, 75), NULL);
+    check_run(NAMES("elf 80", "ptx 80", "ptx 90"), DEVICES(80, 90), NULL);
+    check_run(NAMES("elf 80", "ptx 80", "elf 90"), DEVICES(80, 90), NULL);
+}
+END_TEST
+
 /*
  * Bytes of an LZ4 block by hand: "abcd", then 12 bytes from 4 back, then "xyz": abcd four times and
  * xyz.
@@ -237,7 +305,9 @@ START_TEST(packed_texts_are_taken_apart_again)
 }
 END_TEST
 
-HARNESS_MAIN("cuda driver's parts", 30, a_handle_is_of_its_kind_and_removed_once, many_handles_come_and_go,
+HARNESS_MAIN("cuda driver's parts", 30, ptx_takes_the_place_of_the_very_code_that_a_driver_runs,
+             code_of_an_architecture_s_own_leaves_nothing_certain, several_devices_must_run_the_same_code,
+             a_handle_is_of_its_kind_and_removed_once, many_handles_come_and_go,
              an_owner_s_handles_are_taken_one_by_one, memory_is_found_from_its_middle_and_counted,
              a_free_in_stream_order_is_the_only_one_and_never_another_block_s,
              registered_memory_may_not_overlap, memory_of_a_graph_is_the_program_s_while_it_is_live,

@@ -21,7 +21,8 @@ lying() { # WAY PROGRAM ...
     chunks) before=(env BATON_TEST_QUEUE=1) with=(--slice 1 --chunk 4096) ;;
     esac
     BATON_CUDA_LIBRARY=$build/tests/cuda_front/liblying-driver.so "${before[@]}" \
-        "$build/baton" run --priority 50 "${with[@]}" -- timeout -s KILL 120 "$@" >"$scratch/out" 2>&1
+        "$build/baton" run --priority 50 --stats "$scratch/stats" "${with[@]}" -- \
+        timeout -s KILL 120 "$@" >"$scratch/out" 2>&1
 }
 
 start_daemon
@@ -36,4 +37,21 @@ for lie in none bus-id parameters no-end elapsed attributes siblings; do
         verdict $? "$lie, $way: random programs: $(tail -n 1 "$scratch/out")"
     done
 done
+# What is refused late, or after the call's values were written, is loaded as the program gave it.
+loads=("$build/tests/cuda_front/loads" "$kernels")
+"${loads[@]}" >"$scratch/plain" 2>&1
+verdict $? "loads, plain: $(tail -n 1 "$scratch/plain")"
+for lie in none lazy refusal; do
+    export BATON_LIE=$lie
+    for way in idle slices; do
+        lying $way "${loads[@]}" && cmp -s "$scratch/plain" "$scratch/out"
+        verdict $? "$lie, $way: loads: $(tail -n 1 "$scratch/out")"
+    done
+    [ $lie != none ] || [ "$(number pieces)" -eq $((4 * 4)) ]
+    verdict $? "$lie: kernels run in pieces: $(head -c 200 "$scratch/stats")"
+done
+# Its kernel waits for the thread that makes a call, and that call waits for what is held back.
+export BATON_LIE=streams
+lying idle "$build/tests/cuda_front/own-calls" "$kernels"
+verdict $? "streams: own calls: $(head -n 3 "$scratch/out" | tr '\n' ' ')"
 report

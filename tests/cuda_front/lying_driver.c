@@ -9,14 +9,20 @@
  *   elapsed      times between events that are no numbers, or beyond all clocks
  *   attributes   attributes of devices and kernels that are negative
  *   siblings     handles of rewritten kernels that are NULL
+ *   lazy         a rewritten library is taken, and refused when it is used
+ *   refusal      a rewritten module is refused, and a log of no bytes was written
+ *   streams      a copy to an array is slow, and does not wait for its end; to signal a semaphore
+ *                is to write a word in the stream; shared events are opened by whole handles
  */
 #include <limits.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "cuda_abi/driver_calls.h"
+#include "cuda_abi/memory_calls.h"
 #include "cuda_cpu/driver/driver.h"
 
 static bool lies_about(const char *what)
@@ -96,4 +102,110 @@ DRIVER_EXPORT CUresult cuModuleGetFunction(CUfunction *ret_function, CUmodule mo
     if (lies_about("siblings") && strstr(name, "_baton_piece"))
         *ret_function = NULL;
     return result;
+}
+
+static CUlibrary lazy; /* the newest that was rewritten */
+
+static bool is_rewritten(const void *image)
+{
+    return memcmp(image, "\177ELF", 4) != 0 && strstr(image, "_baton_piece") != NULL;
+}
+
+#undef cuLibraryLoadData
+CUresult cuLibraryLoadData(CUlibrary *ret_library, const void *image, CUjit_option *options, void **values,
+                           unsigned n, void *library_options, void **library_values, unsigned n_library);
+DRIVER_EXPORT CUresult cuLibraryLoadData(CUlibrary *ret_library, const void *image, CUjit_option *options,
+                                         void **values, unsigned n, void *library_options,
+                                         void **library_values, unsigned n_library)
+{
+    CUresult result = true_cuLibraryLoadData(ret_library, image, options, values, n, library_options,
+                                             library_values, n_library);
+
+    if (result == CUDA_SUCCESS)
+        lazy = lies_about("lazy") && is_rewritten(image) ? *ret_library : NULL;
+    return result;
+}
+
+#undef cuLibraryGetModule
+CUresult cuLibraryGetModule(CUmodule *ret_module, CUlibrary library);
+DRIVER_EXPORT CUresult cuLibraryGetModule(CUmodule *ret_module, CUlibrary library)
+{
+    return lazy && library == lazy ? CUDA_ERROR_INVALID_PTX : true_cuLibraryGetModule(ret_module, library);
+}
+
+#undef cuLibraryGetKernel
+CUresult cuLibraryGetKernel(CUkernel *ret_kernel, CUlibrary library, const char *name);
+DRIVER_EXPORT CUresult cuLibraryGetKernel(CUkernel *ret_kernel, CUlibrary library, const char *name)
+{
+    return lazy && library == lazy ? CUDA_ERROR_INVALID_PTX
+                                   : true_cuLibraryGetKernel(ret_kernel, library, name);
+}
+
+#undef cuModuleLoadDataEx
+CUresult cuModuleLoadDataEx(CUmodule *ret_module, const void *image, unsigned n, CUjit_option *options,
+                            void **values);
+DRIVER_EXPORT CUresult cuModuleLoadDataEx(CUmodule *ret_module, const void *image, unsigned n,
+                                          CUjit_option *options, void **values)
+{
+    if (!lies_about("refusal"))
+        return true_cuModuleLoadDataEx(ret_module, image, n, options, values);
+    for (unsigned i = 0; i < n; i++) {
+        if (options[i] != CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES)
+            continue;
+        if (!values[i])
+            return CUDA_ERROR_INVALID_VALUE;
+        if (is_rewritten(image))
+            values[i] = NULL;
+    }
+    return is_rewritten(image) ? CUDA_ERROR_INVALID_PTX
+                               : true_cuModuleLoadDataEx(ret_module, image, n, options, values);
+}
+
+static void be_slow(void *unused)
+{
+    (void)unused;
+    (void)nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+}
+
+#undef cuMemcpyDtoA_v2_ptds
+CUresult cuMemcpyDtoA_v2_ptds(CUarray to, size_t offset, CUdeviceptr from, size_t size);
+DRIVER_EXPORT CUresult cuMemcpyDtoA_v2_ptds(CUarray to, size_t offset, CUdeviceptr from, size_t size)
+{
+    CUDA_MEMCPY3D about = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                           .srcDevice = from,
+                           .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+                           .dstArray = to,
+                           .dstXInBytes = offset,
+                           .WidthInBytes = size,
+                           .Height = 1,
+                           .Depth = 1};
+    CUresult result;
+
+    if (!lies_about("streams"))
+        return true_cuMemcpyDtoA_v2_ptds(to, offset, from, size);
+    result = cuLaunchHostFunc(CU_STREAM_PER_THREAD, be_slow, NULL);
+    return result == CUDA_SUCCESS ? cuMemcpy3DAsync_v2(&about, CU_STREAM_PER_THREAD) : result;
+}
+
+/* A semaphore is the address of a word. */
+CUresult cuSignalExternalSemaphoresAsync_ptsz(const CUdeviceptr *words, const void *params, unsigned n,
+                                              CUstream stream);
+DRIVER_EXPORT CUresult cuSignalExternalSemaphoresAsync_ptsz(const CUdeviceptr *words, const void *params,
+                                                            unsigned n, CUstream stream)
+{
+    (void)params;
+    (void)n;
+    return cuStreamWriteValue32_v2(stream ? stream : CU_STREAM_PER_THREAD, words[0], 1, 0);
+}
+
+#undef cuIpcOpenEventHandle
+CUresult cuIpcOpenEventHandle(CUevent *ret_event, CUipcEventHandle handle);
+DRIVER_EXPORT CUresult cuIpcOpenEventHandle(CUevent *ret_event, CUipcEventHandle handle)
+{
+    if (!lies_about("streams"))
+        return true_cuIpcOpenEventHandle(ret_event, handle);
+    for (size_t i = 0; i < sizeof handle; i++)
+        if (((const char *)&handle)[i] != 'h')
+            return CUDA_ERROR_INVALID_VALUE;
+    return CUDA_SUCCESS;
 }

@@ -33,9 +33,10 @@ one_rule() { # NAME WAY...
 }
 
 start_daemon
-# Its kernel waits for the thread that ends a context, and that call waits for what is held back.
+# Their kernels wait for the thread that ends a context, and that call waits for what is held back.
 one_rule own idle no-daemon
-for name in many left reset managed peer capture crowd; do
+one_rule attached idle no-daemon
+for name in many left reset managed visible peer capture crowd; do
     one_rule "$name" idle no-daemon queued slices
 done
 # The call that fails is that of a launch of the program, or of its last piece.

@@ -10,6 +10,8 @@
  *     reset KERNELS    a thread's own default stream works after its device was reset
  *     capture KERNELS  a capture begins in a stream that waits for the host
  *     query KERNELS    a kernel that fails is seen by a program that only asks
+ *     attached KERNELS a context that is held once more has its streams as before
+ *     visible KERNELS  fills and copies of memory that the host sees are done on return
  *     crowd KERNELS    work of the last of 68 contexts counts as that of the first
  */
 #include <pthread.h>
@@ -202,6 +204,55 @@ static void managed(void)
     expect(((unsigned *)(uintptr_t)back)[WORDS - 1] == 5, "a copy to managed memory came behind it");
 }
 
+static void attached(void)
+{
+    CUcontext same;
+
+    MUST(cuCtxAttach(&same, 0));
+    launch_waiting(CU_STREAM_PER_THREAD);
+    MUST(cuCtxDetach(same));
+    expect(cuStreamQuery(CU_STREAM_PER_THREAD) == CUDA_ERROR_NOT_READY, "the stream still has its kernel");
+    open_gate();
+    MUST(cuStreamSynchronize(CU_STREAM_PER_THREAD));
+    MUST(cuCtxDetach(same));
+    expect(cuCtxDetach(same) != CUDA_SUCCESS, "it has ended");
+}
+
+static bool all_bytes_are(const unsigned char *bytes, unsigned char value)
+{
+    for (size_t i = 0; i < WORDS * sizeof(unsigned); i++)
+        if (((const volatile unsigned char *)bytes)[i] != value)
+            return false;
+    return true;
+}
+
+/* Behind kernels, so that none of the calls has done its work at once. */
+static void visible(void)
+{
+    enum { SIZE = WORDS * sizeof(unsigned) };
+    CUdeviceptr managed, at;
+    void *pinned;
+
+    MUST(cuMemAllocManaged(&managed, SIZE, CU_MEM_ATTACH_GLOBAL));
+    MUST(cuMemHostAlloc(&pinned, SIZE, CU_MEMHOSTALLOC_DEVICEMAP));
+    MUST(cuMemHostGetDevicePointer_v2(&at, pinned, 0));
+    for (unsigned char i = 1; i <= 20; i++) {
+        for (int n = 0; n < 20; n++)
+            fill_words(fill, words, 0x01010101 * i, n % 2 ? NULL : CU_STREAM_PER_THREAD);
+        MUST(cuMemsetD8_v2_ptds(managed, i, SIZE));
+        expect(all_bytes_are((void *)(uintptr_t)managed, i), "a fill of managed memory is done");
+        fill_words(fill, words, 0x01010101 * i, NULL);
+        MUST(cuMemsetD8_v2(at, i, SIZE));
+        expect(all_bytes_are(pinned, i), "a fill of pinned memory is done");
+        fill_words(fill, words, 0x01010101 * i, CU_STREAM_PER_THREAD);
+        MUST(cuMemsetD2D8_v2_ptds(managed, SIZE / 2, 100 + i, SIZE / 2, 2));
+        expect(all_bytes_are((void *)(uintptr_t)managed, 100 + i), "a fill of rows is done");
+        fill_words(fill, words, 0x01010101 * i, CU_STREAM_PER_THREAD);
+        MUST(cuMemcpyDtoD_v2_ptds(managed, words, SIZE));
+        expect(all_bytes_are((void *)(uintptr_t)managed, i), "a copy to managed memory is done");
+    }
+}
+
 static void capture(void)
 {
     CUstream stream;
@@ -339,9 +390,9 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"own", own},         {"many", many},   {"left", left},
-                 {"managed", managed}, {"peer", peer},   {"reset", reset},
-                 {"capture", capture}, {"query", query}, {"crowd", crowd}};
+    } cases[] = {{"own", own},     {"many", many},       {"left", left},        {"managed", managed},
+                 {"peer", peer},   {"reset", reset},     {"capture", capture},  {"query", query},
+                 {"crowd", crowd}, {"visible", visible}, {"attached", attached}};
 
     if (argc != 3)
         return 2;

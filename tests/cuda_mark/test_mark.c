@@ -13,7 +13,7 @@
 static struct driver {
     unsigned given, done;
     unsigned events[64], n_events; /* where each was recorded; 0: never */
-    unsigned n_records, n_queries, n_waits;
+    unsigned n_records, n_queries, n_waits, n_visits;
     bool refuses_records;
 } driver;
 
@@ -22,6 +22,7 @@ struct cuda_front cuda_front;
 void context_visit_begin(struct context_record *context, struct context_visit *ret_visit)
 {
     (void)context;
+    driver.n_visits++;
     *ret_visit = (struct context_visit){0};
 }
 
@@ -319,9 +320,34 @@ START_TEST(what_a_stream_leaves_behind_ends_with_it)
 }
 END_TEST
 
+START_TEST(no_mark_of_a_context_that_ended_is_asked_about)
+{
+    struct mark *recorded, *waited, *open;
+    struct mark_times times;
+
+    begin();
+    driver.given++;
+    recorded = mark_record(&stream, 1);
+    driver.given++;
+    waited = mark_record(&other, 1);
+    open = launch(&stream);
+    mark_forget_context(&context);
+    driver.n_queries = driver.n_waits = driver.n_visits = 0;
+    ck_assert_int_eq(mark_status(recorded), COMMAND_COMPLETE);
+    ck_assert_int_eq(mark_wait(waited), COMMAND_COMPLETE);
+    ck_assert_int_eq(mark_wait(open), COMMAND_COMPLETE);
+    mark_times(recorded, &times);
+    ck_assert_uint_ge(times.ended, times.started);
+    ck_assert_uint_eq(driver.n_queries + driver.n_waits + driver.n_visits, 0);
+    mark_drop(recorded);
+    mark_drop(waited);
+    mark_drop(open);
+}
+END_TEST
+
 HARNESS_MAIN("cuda marks", 20, short_launches_share_a_mark_without_an_event,
              a_launch_behind_a_mark_that_is_over_is_in_flight, a_thread_that_waits_gives_the_mark_its_event,
              what_joins_during_a_wait_is_not_over_after_it, a_wait_for_the_context_passes_all_its_streams,
              a_mark_of_much_work_gets_an_event, marks_have_events_before_a_capture_begins,
              a_driver_without_events_is_waited_for, times_of_a_shared_mark_are_told_as_such,
-             what_a_stream_leaves_behind_ends_with_it)
+             what_a_stream_leaves_behind_ends_with_it, no_mark_of_a_context_that_ended_is_asked_about)

@@ -8,6 +8,7 @@
 #include "engine/command_queue.h"
 #include "engine/direct.h"
 #include "engine/engine_device.h"
+#include "engine/flight.h"
 #include "engine/inferred_job.h"
 #include "engine/meter.h"
 #include "engine/runtime.h"
@@ -150,6 +151,26 @@ START_TEST(commands_of_both_are_in_one_hold_and_each_front_has_its_marks)
 }
 END_TEST
 
+START_TEST(a_queue_at_the_address_of_an_earlier_one_is_another)
+{
+    struct mark a = {&first, COMMAND_RUNNING, 1000, 2000, 1};
+    struct mark b = {&first, COMMAND_RUNNING, 1000, 2000, 1};
+    struct device_engine *engine;
+
+    begin();
+    engine = &one.engines[ENGINE_EXECUTION];
+    start(&queue_one, &a);
+    command_queue_init(&queue_one, &one, true); /* its stream was destroyed, and a new one made */
+    start(&queue_one, &b);
+    b.status = COMMAND_COMPLETE;
+    flight_reap(engine, false);
+    ck_assert_uint_eq(engine->users, 2); /* the newest one says nothing about the other stream */
+    a.status = COMMAND_COMPLETE;
+    flight_reap(engine, false);
+    ck_assert_uint_eq(engine->users, 0);
+}
+END_TEST
+
 /* Is the note in the page that commands came while no job ran? Takes it. */
 static bool noted(struct page *page)
 {
@@ -232,4 +253,5 @@ END_TEST
 
 HARNESS_MAIN("engine-two-fronts", 60, records_of_one_gpu_share_its_engines,
              commands_of_both_are_in_one_hold_and_each_front_has_its_marks, each_front_has_a_clock_of_its_own,
+             a_queue_at_the_address_of_an_earlier_one_is_another,
              commands_between_two_explicit_jobs_are_noted_each_time, the_end_stops_each_front_once)
