@@ -196,7 +196,8 @@ in_flight() { # PAUSE_MS DEPTH NAME=VALUE...; how many launches were in the driv
         "$load" 500x 1 "$pause" "$depth" >"$scratch/out" &&
         awk '$1 == "NDRangeKernel" && $7 > most { most = $7 } END { print most + 0 }' "$scratch/log"
 }
-start_daemon --tasks "$scratch/tasks.yaml"
+echo 'planner_ms: 600000' >"$scratch/config.yaml"
+start_daemon --tasks "$scratch/tasks.yaml" --config "$scratch/config.yaml"
 many=$(in_flight 0 8 BATON_NAME=other)
 [ "${many:-0}" -gt 1 ]
 verdict $? "launches of a program that is not planned are given to the driver ahead (${many:-none}; $(cat \
