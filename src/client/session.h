@@ -98,9 +98,10 @@ struct session_listener {
 
 /*
  * Connects and starts the thread. settings and listener are copied; listener may be NULL. Waits for
- * the welcome of a daemon that listens, at most about 2 s: on a busy machine it may take long, and
- * passing through meanwhile would collide with other clients. Returns at once without a daemon: 0
- * (passing through), or -ECONNREFUSED if settings->require_daemon. -ENOMEM, -EAGAIN (no thread).
+ * the welcome of a daemon that listens, at most about 2 s, or 30 s if settings->require_daemon: on
+ * a busy machine it may take long, and passing through meanwhile would collide with other clients.
+ * Returns at once without a daemon: 0 (passing through), or -ECONNREFUSED if
+ * settings->require_daemon. -ENOMEM, -EAGAIN (no thread).
  */
 int session_open(const struct settings *settings, const struct session_listener *listener,
                  struct session **ret_session);
