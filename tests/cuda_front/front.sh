@@ -199,7 +199,7 @@ failures() {
 
 # batond knows no client any more, and grants the engine to the next one.
 nothing_left() { # WHAT
-    for _ in $(seq 600); do
+    for _ in $(seq 6000); do
         "$build/baton" status --json >"$scratch/status" 2>/dev/null &&
             grep -q '"clients": *\[\]' "$scratch/status" && break
         sleep 0.05
