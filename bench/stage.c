@@ -18,7 +18,7 @@
 
 #include "base/clock.h"
 
-enum { REALTIME_PRIORITY = 40, HUMBLE_PRIORITY = 30, MAX_ARGUMENTS = 40, START_MS = 10000 };
+enum { REALTIME_PRIORITY = 40, HUMBLE_PRIORITY = 30, MAX_ARGUMENTS = 40, START_MS = 120000 };
 
 static const struct stage_how ORDINARY = {0};
 static struct stage *current; /* for the atexit handler: a program has one stage at a time */

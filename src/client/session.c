@@ -20,8 +20,10 @@
 #include "client/session_private.h"
 #include "wire/rank.h"
 
-#define WELCOME_WAIT (2 * NSEC_PER_SEC) /* for a daemon that listens; an absent daemon causes no wait */
-#define GOODBYE_WAIT (100 * NSEC_PER_MS)
+/* For a daemon that listens, longer for one that is required. An absent daemon causes no wait. */
+#define WELCOME_WAIT  (2 * NSEC_PER_SEC)
+#define REQUIRED_WAIT (30 * NSEC_PER_SEC)
+#define GOODBYE_WAIT  (100 * NSEC_PER_MS)
 
 /* ---- callbacks of the protocol ---- */
 
@@ -111,9 +113,9 @@ static void fill_hello(const struct settings *settings, struct frame_hello *hell
 }
 
 /* Until the first attempt is over: welcomed, or there is no daemon. */
-static void wait_for_welcome(struct session *session)
+static void wait_for_welcome(struct session *session, baton_nsec patience)
 {
-    baton_nsec until_at = clock_now() + WELCOME_WAIT;
+    baton_nsec until_at = clock_now() + patience;
     struct timespec until = {until_at / NSEC_PER_SEC, until_at % NSEC_PER_SEC};
 
     pthread_mutex_lock(&session->lock);
@@ -200,7 +202,7 @@ int session_open(const struct settings *settings, const struct session_listener 
         free_session(session);
         return result;
     }
-    wait_for_welcome(session);
+    wait_for_welcome(session, settings->require_daemon ? REQUIRED_WAIT : WELCOME_WAIT);
     if (settings->require_daemon && session->protocol.state != PROTOCOL_ONLINE) {
         session_close(session);
         return -ECONNREFUSED;

@@ -250,7 +250,7 @@ static size_t find_architectures(const struct device_record *device, unsigned re
     if (cuda_front.genuine.cuDeviceGetCount(&n) != CUDA_SUCCESS || n > DEVICE_MOST)
         return 0;
     for (CUdevice i = 0; i < n; i++) {
-        device = device_find(i);
+        device = device_record_find(i);
         if (!device)
             return 0;
         ret_found[i] = (unsigned)device->architecture;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 /* What an event says of itself, as words without addresses. */
 static void describe(const struct world *world, const struct when *when, cl_event event, char *ret_text,
@@ -66,15 +67,6 @@ static void wait_callback(struct seen *seen)
     pthread_mutex_unlock(&seen->lock);
 }
 
-static void *open_gate(void *argument)
-{
-    struct timespec pause = {0, 20000000};
-
-    nanosleep(&pause, NULL);
-    clSetUserEventStatus(argument, CL_COMPLETE);
-    return NULL;
-}
-
 enum state { IDLE, BLOCKING, GATED, WAITING, FAILED, ACROSS, N_STATES };
 static const char *const state_names[N_STATES] = {"idle", "blocking", "gated", "waiting", "failed", "across"};
 
@@ -93,9 +85,51 @@ struct state_case {
     struct seen seen;
     cl_event gate, event, other;
     pthread_t opener;
+    pid_t caller;
     cl_int code, before, wait;
     char text[200]; /* what the event says */
 };
+
+/* How often a thread of this process that sleeps was switched away; -1: it does not sleep. */
+static long long switches_asleep(pid_t thread)
+{
+    long long n, sum = 0;
+    char path[64], text[128], state = '?';
+    FILE *file;
+
+    (void)snprintf(path, sizeof path, "/proc/self/task/%d/status", (int)thread);
+    file = fopen(path, "r");
+    while (file && fgets(text, sizeof text, file)) {
+        (void)sscanf(text, "State: %c", &state);
+        if (sscanf(text, "voluntary_ctxt_switches: %lld", &n) == 1 ||
+            sscanf(text, "nonvoluntary_ctxt_switches: %lld", &n) == 1)
+            sum += n;
+    }
+    if (file)
+        (void)fclose(file);
+    return state == 'S' ? sum : -1;
+}
+
+/*
+ * Opens the gate when the caller sleeps and goes on doing so: it is in its call, which waits for
+ * the gate, or in pthread_join() after it. A driver may wait without sleeping, so there is an end.
+ */
+static void *open_gate(void *argument)
+{
+    enum { LOOKS = 1000 };
+    const struct timespec moment = {0, 1000000};
+    const struct state_case *c = argument;
+    long long before = -1, after;
+
+    for (int i = 0; i < LOOKS; i++, before = after) {
+        after = switches_asleep(c->caller);
+        if (after >= 0 && after == before)
+            break;
+        nanosleep(&moment, NULL);
+    }
+    clSetUserEventStatus(c->gate, CL_COMPLETE);
+    return NULL;
+}
 
 /*
  * The state before the call. idle: the queue is empty. gated: an in-order queue whose head waits
@@ -109,6 +143,7 @@ static void prepare(const struct world *world, const struct call *call, enum sta
     *c = (struct state_case){.when = {.queue = world->in_order},
                              .seen = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, {0}},
                              .before = 77,
+                             .caller = gettid(),
                              .text = "no event"};
     things_make(world, &c->things);
     if (!strcmp(call->name, "UnmapMemObject"))
@@ -135,7 +170,7 @@ static void prepare(const struct world *world, const struct call *call, enum sta
         c->when.waits = &c->other;
     }
     if (state == BLOCKING)
-        pthread_create(&c->opener, NULL, open_gate, c->gate);
+        pthread_create(&c->opener, NULL, open_gate, c);
 }
 
 /* After the call: opens the gate and waits until all is over. */

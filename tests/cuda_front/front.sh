@@ -148,20 +148,20 @@ same_bytes() { # WORKLOADS
 
 # Programs that nvcc has compiled, with the runtime library of the CPU device.
 nvcc_programs() { # NAMES
-    local name way nvcc
+    local name way nvcc program
     nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
     [ -x "$nvcc" ] || { echo "skipped: no nvcc" && exit 77; }
     [ "${BATON_SANITIZER:-none}" = none ] || { echo "skipped: no sanitizer in nvcc's programs" && exit 77; }
     for name in "$@"; do
-        "$nvcc" -std=c++17 --extended-lambda -arch=sm_80 -cudart shared -o "$scratch/$name" \
-            "$source/../cuda_runtime/programs/$name.cu" >"$scratch/out" 2>&1
+        program=$("$source/../cuda_runtime/nvcc_kept" "$nvcc" "$name" -std=c++17 --extended-lambda \
+            -arch=sm_80 -cudart shared "$source/../cuda_runtime/programs/$name.cu" 2>"$scratch/out")
         verdict $? "$name: nvcc: $(tail -n 1 "$scratch/out")"
-        plain "$scratch/$name" >"$scratch/plain" 2>&1
+        plain "$program" >"$scratch/plain" 2>&1
         echo "status $?" >>"$scratch/plain"
         grep -q 'status 0' "$scratch/plain"
         verdict $? "$name, plain: $(tail -n 2 "$scratch/plain")"
         for way in idle queued slices chunks; do
-            same "$name, $way" under $way "$scratch/$name"
+            same "$name, $way" under $way "$program"
         done
         [ "$(number kernel_launches)" -gt 0 ]
         verdict $? "$name: its launches are seen: $(head -c 200 "$scratch/stats")"
@@ -202,7 +202,7 @@ failures() {
 
 # batond knows no client any more, and grants the engine to the next one.
 nothing_left() { # WHAT
-    for _ in $(seq 600); do
+    for _ in $(seq 6000); do
         "$build/baton" status --json >"$scratch/status" 2>/dev/null &&
             grep -q '"clients": *\[\]' "$scratch/status" && break
         sleep 0.05

@@ -185,7 +185,7 @@ claimed() { # all|none [RULE]
 }
 
 ruled() { # RULE: waits until it is the one that keeps bounds from being claimed
-    for _ in $(seq 1200); do
+    for _ in $(seq 6000); do
         "$build/baton" status --json >"$scratch/status" 2>/dev/null
         ! grep -q "\"model_rule\": \"$1\"" "$scratch/status" || return 0
         sleep 0.05

@@ -86,7 +86,7 @@ static void run_histories(enum sched_profile_id profile, uint64_t first, uint64_
 
 START_TEST(engines_are_exclusive_and_nothing_is_lost_under_priority)
 {
-    run_histories(PROFILE_PRIORITY, 1, harness_scale(2500, 200000));
+    run_histories(PROFILE_PRIORITY, 1, harness_scale(1000, 200000));
 }
 END_TEST
 

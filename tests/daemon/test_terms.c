@@ -165,7 +165,7 @@ START_TEST(a_task_belongs_to_the_user_who_runs_it_and_ceilings_are_beneath_the_p
 
     if (getuid() != 0)
         return; /* only root can become somebody else */
-    fixture_start(&fixture, CONFIG "others: {ceiling: 5}\n", NULL);
+    fixture_start(&fixture, CONFIG "planner_ms: 600000\nothers: {ceiling: 5}\n", NULL);
     fixture_kill_daemon(&fixture, SIGTERM);
     write_text(&fixture, "tasks.yaml", tasks, path);
     write_text(&fixture, "plan.yaml", plan, plan_path);

@@ -2,7 +2,7 @@
  * cl_khr_command_buffer under Baton: what is recorded runs as it was when it was recorded, as often
  * as it is enqueued, in the order that sync points, barriers and the queue say; misuse is answered
  * with the codes of the extension. Values are checked by arithmetic. Ends with `N passed, N
- * failed`.
+ * failed`. usage: command-buffer [FILE], for the bytes that replays left
  */
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
@@ -51,6 +51,7 @@ static struct {
 static cl_context context;
 static cl_device_id device;
 static cl_program program;
+static FILE *left; /* what replays left; NULL: nobody wants it */
 static int passed, failed;
 
 static void check(bool good, const char *what)
@@ -146,6 +147,8 @@ static bool right(const struct things *t, cl_int round)
 
     need(clEnqueueReadBuffer(t->queue, t->in, CL_TRUE, 0, sizeof in, in, 0, NULL, NULL), "read");
     need(clEnqueueReadBuffer(t->queue, t->out, CL_TRUE, 0, sizeof out, out, 0, NULL, NULL), "read");
+    if (left)
+        good = fwrite(in, sizeof in, 1, left) == 1 && fwrite(out, sizeof out, 1, left) == 1;
     for (cl_int i = 0; i < N; i++)
         good = good && out[i] == ((round + i) * 3 + i) * 5 + i && in[i] == (i < N / 2 ? 7 : round + i);
     return good;
@@ -285,13 +288,15 @@ static void misuse(void)
     done(&t);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const char *text = source;
     cl_platform_id platform;
     char extensions[8192] = "";
     cl_int code;
 
+    if (argc > 1 && !(left = fopen(argv[1], "w")))
+        return 2;
     need(clGetPlatformIDs(1, &platform, NULL), "clGetPlatformIDs");
     need(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), "clGetDeviceIDs");
     clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, sizeof extensions, extensions, NULL);
@@ -316,6 +321,7 @@ int main(void)
     misuse();
     clReleaseProgram(program);
     clReleaseContext(context);
+    check(!left || fclose(left) == 0, "the file is written");
     printf("%d passed, %d failed\n", passed, failed);
     return failed != 0;
 }

@@ -16,9 +16,10 @@ under_layer() { # NAME VARIABLE=VALUE...
     [ "$(number pieces)" -gt 20 ]
     verdict $? "$name: first launches were cut ($(number pieces) pieces)"
 }
-under_layer fake OCL_ICD_VENDORS="$build/tests/fake_driver/libfake-opencl.so" FAKE_CL=late \
-    FAKE_CL_LOG="$scratch/log"
-for device in basic pthread; do
+under_layer fake OCL_ICD_VENDORS="$build/tests/fake_driver/libfake-opencl.so" \
+    FAKE_CL="late;group_ns scale 5000" FAKE_CL_LOG="$scratch/log"
+# What makes PoCL compile is common code of its devices; the soak tries both.
+for device in basic ${BATON_SOAK:+pthread}; do
     if POCL_DEVICES=$device POCL_CACHE_DIR=$scratch/plain timeout 900 "$build/tests/opencl/layer-compiled" \
         >"$scratch/plain.out"; then
         under_layer "pocl $device" POCL_DEVICES=$device

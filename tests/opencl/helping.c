@@ -56,7 +56,9 @@ static void launch(cl_command_queue queue, cl_event *ret_event)
     ck_assert_int_eq(clEnqueueNDRangeKernel(queue, cl.scale, 1, NULL, &global, NULL, 0, NULL, ret_event), 0);
 }
 
-/* How often the thread was switched away; -1: it does not sleep. */
+#define GONE (-2)
+
+/* How often the thread was switched away; -1: it does not sleep; GONE. */
 static long long switches_of(pid_t thread)
 {
     long long n, sum = 0;
@@ -71,18 +73,21 @@ static long long switches_of(pid_t thread)
             sscanf(line, "nonvoluntary_ctxt_switches: %lld", &n) == 1)
             sum += n;
     }
-    if (file)
-        fclose(file);
+    if (!file)
+        return GONE;
+    fclose(file);
     return state == 'S' ? sum : -1;
 }
 
-/* Until the thread sleeps, and goes on doing so: it has done what it could. */
+/* Until the thread sleeps, and goes on doing so: it has done what it could. Or it is gone. */
 static void wait_until_it_sleeps(pid_t thread)
 {
     const struct timespec moment = {.tv_nsec = 1000000};
 
-    for (long long before = -1, after = -2; before < 0 || before != after;) {
+    for (long long before = -1, after = -1; before < 0 || before != after;) {
         before = switches_of(thread);
+        if (before == GONE)
+            return;
         nanosleep(&moment, NULL);
         after = switches_of(thread);
     }
@@ -431,10 +436,15 @@ END_TEST
 
 static _Atomic pid_t waiting;
 
+/* The launch takes two seconds, in which this program sees its thread sleep. */
 static void *wait_long(void *unused)
 {
+    const size_t groups = 20, one = 1;
+
     waiting = gettid();
-    launch_empty(cl.queue, clCreateKernel(cl.program, "empty", NULL), 1, NULL);
+    ck_assert_int_eq(clEnqueueNDRangeKernel(cl.queue, clCreateKernel(cl.program, "empty", NULL), 1, NULL,
+                                            &groups, &one, 0, NULL, NULL),
+                     0);
     launch(cl.queue, NULL);
     clFinish(cl.queue);
     return unused;

@@ -24,7 +24,7 @@ enum { THREADS = 2, ITEMS = 1 << 17, LOCAL = 32, ROUNDS = 3, LAUNCHES = 3 };
 
 static const char source[] = "__kernel void stir(__global uint *a, uint k) {\n"
                              "    uint x = a[get_global_id(0)];\n"
-                             "    for (uint i = 0; i < 100; i++) x = x * 1664525u + k;\n"
+                             "    for (uint i = 0; i < 200; i++) x = x * 1664525u + k;\n"
                              "    a[get_global_id(0)] = x; }\n";
 
 struct lane {
@@ -47,7 +47,7 @@ static void need(cl_int code, const char *what)
 /* The kernel, so many times. */
 static uint32_t expected(uint32_t x, uint32_t k, int times)
 {
-    for (int i = 0; i < times * 100; i++)
+    for (int i = 0; i < times * 200; i++)
         x = x * 1664525u + k;
     return x;
 }

@@ -1,13 +1,15 @@
 /*
  * One kernel again and again, as a program written for one device does it: write the input, launch,
  * read the result. Prints the medians over the second half of the rounds, in ms: write, kernel,
- * read, all three; and a hash of the last result. usage: spread-load KIND MIB ROUNDS
+ * read, all three; and a hash of the last result. With FILE it goes on until that is gone.
+ * usage: spread-load KIND MIB ROUNDS [FILE]
  */
 #include <CL/cl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 
@@ -118,7 +120,8 @@ int main(int argc, char **argv)
     if (argc < 3 || rounds < 2 || rounds > MAX_ROUNDS)
         return 2;
     prepare(&load, argv[1], strtoul(argv[2], NULL, 10));
-    for (size_t r = 0; r < rounds; r++) {
+    for (size_t n = 0; n < rounds || (argc > 4 && access(argv[4], F_OK) == 0); n++) {
+        size_t r = n % rounds;
         baton_nsec at[4];
 
         load.bytes[r] += 1;

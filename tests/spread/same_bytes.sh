@@ -104,8 +104,9 @@ verdict $? "two programs that share two devices: the second"
 
 # A job's GPU is the daemon's choice: beside a program that keeps the first one busy it is another
 # one, and the data follows.
-OPENCL_LAYERS=$build/libbaton-layer.so BATON_SOCKET=$scratch/socket timeout 900 \
-    "$build/tests/spread/spread-load" horner 2 1000 >/dev/null 2>&1 &
+touch "$scratch/go"
+OPENCL_LAYERS=$build/libbaton-layer.so BATON_SOCKET=$scratch/socket timeout 7200 \
+    "$build/tests/spread/spread-load" horner 2 2 "$scratch/go" >/dev/null 2>&1 &
 hog=$!
 for _ in $(seq 6000); do # until it works there, however long its first build takes
     "$build/baton" status --json --socket "$scratch/socket" 2>/dev/null | grep -q '"busy"' && break
@@ -118,8 +119,9 @@ for placement in chosen any; do
     [ "$(number placed_launches)" -gt 10 ] && [ "$(number moved_bytes)" -gt 0 ]
     verdict $? "placement $placement moves launches ($(number placed_launches))"
 done
-kill $hog
-wait $hog 2>/dev/null
+rm "$scratch/go"
+wait $hog
+verdict $? "the busy program has run until it was told to end"
 
 # The plan says how many GPUs; the command line may say otherwise.
 cat >"$scratch/plan.yaml" <<'PLAN'
@@ -132,7 +134,8 @@ PLAN
 start_daemon --plan "$scratch/plan.yaml"
 planned() { # OPTIONS
     rm -f "$scratch/stats"
-    BATON_SOCKET=$scratch/socket timeout 900 "$build/baton" run --name cases "$@" --stats "$scratch/stats" \
+    BATON_SOCKET=$scratch/socket timeout 900 "$build/baton" run --require-daemon --name cases "$@" \
+        --stats "$scratch/stats" \
         -- "$cases" own_writes >/dev/null 2>&1
 }
 planned && [ "$(number split_launches)" -eq 2 ]

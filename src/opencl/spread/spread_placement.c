@@ -6,7 +6,8 @@
 #include "opencl/layer.h"
 
 /* Once per plan. Bounds rest on the answer, so a busy daemon gets this much time. */
-#define LIST_PATIENCE (2 * NSEC_PER_SEC)
+#define LIST_PATIENCE     (2 * NSEC_PER_SEC)
+#define REQUIRED_PATIENCE (30 * NSEC_PER_SEC) /* of a program that does not run without a daemon */
 
 /* The GPUs that the plan lists; 0: it lists none, or the command line overrides it. */
 static uint64_t plan_list(void)
@@ -65,8 +66,10 @@ static bool find_listed(struct opencl_device *home, uint64_t set)
 {
     struct further_device *helpers[FURTHER_MAX];
     struct lease *leases[FURTHER_MAX + 1];
-    struct place_request request = {
-        .gpus = (unsigned)__builtin_popcountll(set), .home = 0, .patience = LIST_PATIENCE};
+    struct place_request request = {.gpus = (unsigned)__builtin_popcountll(set),
+                                    .home = 0,
+                                    .patience =
+                                        runtime.settings.require_daemon ? REQUIRED_PATIENCE : LIST_PATIENCE};
     struct session *session = runtime_session();
     unsigned plan = policy_plan_number(), n;
     uint32_t chosen = 0;
