@@ -418,6 +418,7 @@ static bool is_staged(const struct spread_buffer *buffer, int from, int to)
 cl_int buffer_make_valid(struct spread_buffer *buffer, int place, struct range range,
                          const struct queue_record *home)
 {
+    size_t missing = buffer_missing(buffer, place, range), left;
     struct range part;
     cl_int code = buffer_room(buffer, place);
     int from;
@@ -435,7 +436,21 @@ cl_int buffer_make_valid(struct spread_buffer *buffer, int place, struct range r
             code = buffer_move(buffer, from, place, part, home);
         if (code == CL_SUCCESS)
             coherence_copied(&buffer->coherence, place, part);
+        left = buffer_missing(buffer, place, range);
+        if (code == CL_SUCCESS && left >= missing) /* the record has no room for the part */
+            code = CL_OUT_OF_RESOURCES;
+        missing = left;
     }
+    return code;
+}
+
+cl_int buffer_bring_home(struct spread_buffer *buffer, const struct queue_record *queue)
+{
+    struct range whole = {0, buffer->coherence.size};
+    cl_int code = buffer_make_valid(buffer, PLACE_HOME, whole, queue);
+
+    if (code == CL_SUCCESS)
+        coherence_written(&buffer->coherence, PLACE_HOME, whole);
     return code;
 }
 

@@ -39,13 +39,9 @@ static cl_int refresh_all(struct split *split, struct queue_record *queue)
 
     for (unsigned i = 0; i < split->n_outputs + split->n_inputs && code == CL_SUCCESS; i++) {
         struct spread_buffer *buffer = nth_buffer(split, i);
-        struct range whole = {0, buffer->coherence.size};
 
-        if (!buffer_is_open(buffer) && !coherence_tight(&buffer->coherence))
-            continue;
-        code = buffer_make_valid(buffer, PLACE_HOME, whole, queue);
-        if (code == CL_SUCCESS)
-            coherence_written(&buffer->coherence, PLACE_HOME, whole);
+        if (buffer_is_open(buffer) || coherence_tight(&buffer->coherence))
+            code = buffer_bring_home(buffer, queue);
     }
     return code;
 }
