@@ -61,6 +61,8 @@ struct mem_record {
     /* an image lies on the same memory, or another interface uses it */
     atomic_bool pinned;
     struct spread_buffer *_Atomic spread; /* owned; NULL: it was only ever on its own device */
+    atomic_bool unused;                   /* in spread_state::unused, by next_unused, with a reference */
+    struct mem_record *next_unused;
 };
 
 struct program_record;

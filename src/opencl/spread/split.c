@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "opencl/layer.h"
+#include "opencl/spread/spread_lock.h"
 
 struct range split_part(const struct split *split, const struct split_output *output, uint32_t begin,
                         uint32_t end)
@@ -175,11 +176,11 @@ cl_int split_run(struct split *split, struct device_engine *engine, struct openc
     attach(split);
     split->running = true;
     runtime_count(COUNTER_KERNEL_LAUNCHES, 1);
-    pthread_mutex_unlock(&front.spread.lock);
+    spread_unlock();
     code = split_run_shares(split, engine, command);
     if (!command->base.last_mark)
         take_times(split, command);
-    pthread_mutex_lock(&front.spread.lock);
+    spread_lock();
     split->running = false;
     pthread_cond_broadcast(&front.spread.changed);
     command->base.leased = false; /* its engine has been left */
@@ -235,9 +236,9 @@ cl_int split_run_on(struct split *split, struct device_engine *engine, struct op
     for (unsigned i = 0; i < split->n_outputs; i++)
         split->outputs[i].buffer->writer = split; /* a command that needs the buffer meanwhile waits */
     split->running = true;
-    pthread_mutex_unlock(&front.spread.lock);
+    spread_unlock();
     (void)split_run_shares(split, engine, command);
-    pthread_mutex_lock(&front.spread.lock);
+    spread_lock();
     split->running = false;
     pthread_cond_broadcast(&front.spread.changed);
     code = share->code;

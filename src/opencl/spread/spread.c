@@ -11,6 +11,7 @@
 #include "opencl/layer.h"
 #include "opencl/program/program_record.h"
 #include "opencl/spread/buffer.h"
+#include "opencl/spread/spread_lock.h"
 #include "opencl/spread/spread_placement.h"
 #include "opencl/spread/split.h"
 #include "opencl/spread/touch.h"
@@ -170,18 +171,18 @@ bool spread_admits(const struct opencl_command *draft, bool blocking)
         touch_each(draft, NULL, is_tracked, NULL))
         return true;
     if (blocking) {
-        pthread_mutex_lock(&front.spread.lock);
+        spread_lock();
         admitted =
             /* otherwise the worker finds the same error, and its event reports it */
             before(draft, false) == CL_SUCCESS;
-    } else if (pthread_mutex_trylock(&front.spread.lock) == 0) {
+    } else if (spread_trylock()) {
         admitted = touch_each(draft, about_of(draft), is_quiet, NULL);
         if (admitted)
             (void)touch_each(draft, about_of(draft), note_write, NULL);
     } else {
         return false;
     }
-    pthread_mutex_unlock(&front.spread.lock);
+    spread_unlock();
     return admitted;
 }
 
@@ -202,13 +203,13 @@ bool spread_wants(const struct opencl_command *draft)
         return true;
     if (wanted_devices(&set, &measured) < 2)
         return false;
-    if (pthread_mutex_trylock(&front.spread.lock) != 0)
+    if (!spread_trylock())
         return true;
     known = twins_kernel(kernel->program, kernel->name);
     if (!known || known->decision.never ||
         (measured && !decide_worth_it(&known->decision, launch_items(&draft->u.launch))))
         wants = false;
-    pthread_mutex_unlock(&front.spread.lock);
+    spread_unlock();
     return wants;
 }
 
@@ -256,7 +257,7 @@ cl_int spread_issue(struct device_engine *engine, struct opencl_command *command
     /* waits for the twin, so without the lock */
     if (kind_of(command)->cut_by_time && spread_wants(command))
         about = program_sliceable(command->u.launch.kernel->program, command->u.launch.kernel->name, &reason);
-    pthread_mutex_lock(&front.spread.lock);
+    spread_lock();
     if (about && devices > 1)
         split = plan_split(command, about, measured);
     if (split)
@@ -271,7 +272,7 @@ cl_int spread_issue(struct device_engine *engine, struct opencl_command *command
         code = before(command, true);
     if (code == CL_SUCCESS && !*ret_done && upload_concerns(command))
         upload_to_home(command);
-    pthread_mutex_unlock(&front.spread.lock);
+    spread_unlock();
     return code;
 }
 
@@ -281,13 +282,12 @@ void spread_ran_alone(struct kernel_record *kernel, size_t items, int64_t ns)
     bool measured;
     uint64_t set;
 
-    if (wanted_devices(&set, &measured) < 2 || !measured || !kernel->program ||
-        pthread_mutex_trylock(&front.spread.lock) != 0)
+    if (wanted_devices(&set, &measured) < 2 || !measured || !kernel->program || !spread_trylock())
         return;
     known = twins_kernel(kernel->program, kernel->name);
     if (known)
         decide_ran_alone(&known->decision, items, ns);
-    pthread_mutex_unlock(&front.spread.lock);
+    spread_unlock();
 }
 
 /* --- the end of things --- */
@@ -362,9 +362,9 @@ void spread_job_ends(void)
 
         if (!mem)
             continue;
-        pthread_mutex_lock(&front.spread.lock);
+        spread_lock();
         save_buffer(mem_root(mem));
-        pthread_mutex_unlock(&front.spread.lock);
+        spread_unlock();
         mem_unref(mem);
     }
 }
@@ -382,28 +382,11 @@ void spread_pin(struct mem_record *root)
     atomic_store(&root->pinned, true);
     if (!buffer || !open_home(root->context, &queue))
         return;
-    pthread_mutex_lock(&front.spread.lock);
+    spread_lock();
     if (split_settle(buffer, true, &queue) == CL_SUCCESS)
         (void)buffer_make_valid(buffer, PLACE_HOME, (struct range){0, root->size}, &queue);
-    pthread_mutex_unlock(&front.spread.lock);
+    spread_unlock();
     front.target.clReleaseCommandQueue(queue.handle);
-}
-
-void spread_unused(struct mem_record *root)
-{
-    struct spread_buffer *buffer = atomic_load(&root->spread);
-    bool needed = false;
-
-    if (!buffer || runtime_off())
-        return;
-    pthread_mutex_lock(&front.spread.lock);
-    if (buffer->writer && !buffer->writer->running) {
-        for (unsigned i = 0; i < buffer->writer->n_outputs; i++)
-            needed = needed || atomic_load(&buffer->writer->outputs[i].buffer->root->n_held) > 0;
-        if (!needed)
-            split_drop(buffer->writer);
-    }
-    pthread_mutex_unlock(&front.spread.lock);
 }
 
 void spread_forget(struct mem_record *mem)

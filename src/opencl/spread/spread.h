@@ -11,8 +11,9 @@
  * part of a run on one device. If the results of the others cannot be merged, or a device failed,
  * they are discarded and their groups run at home.
  *
- * Locks: the spread lock is taken with no other lock held and no engine entered. It may be held
- * over driver calls, copies and waits for engines, and any other lock may be taken under it.
+ * Locks: the spread lock (spread_lock.h) is taken with no other lock held and no engine entered. It
+ * may be held over driver calls, copies and waits for engines, and any other lock may be taken under
+ * it.
  */
 #ifndef OPENCL_SPREAD_SPREAD_H
 #define OPENCL_SPREAD_SPREAD_H
@@ -80,8 +81,6 @@ void spread_job_over(void);
 
 /* An image is created on the buffer, which stays at home from now on. */
 void spread_pin(struct mem_record *root);
-/* No handle and no command is left that could need its contents. */
-void spread_unused(struct mem_record *root);
 /* The record ends. */
 void spread_forget(struct mem_record *mem);
 void spread_program_done(struct spread_program *program);

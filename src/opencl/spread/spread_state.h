@@ -12,7 +12,8 @@ struct spread_state {
      * engine entered
      */
     pthread_mutex_t lock;
-    pthread_cond_t changed; /* a split stopped running */
+    pthread_cond_t changed;            /* a split stopped running */
+    struct mem_record *_Atomic unused; /* spread_unused(); no lock */
     struct further_device devices[FURTHER_MAX];
     unsigned n_devices;
     struct peer_context {
