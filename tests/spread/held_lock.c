@@ -1,7 +1,7 @@
 /*
- * What must not wait for a thread that merges results of another device: the end of a command. On the fake
- * driver with two devices and launches split over both. Native kernels keep a device busy until the test
- * opens their gate.
+ * What must not wait for a thread that merges results of another device, or run under its lock: the
+ * end of a command, and the program's destructor callbacks. On the fake driver with two devices and
+ * launches split over both. Native kernels keep a device busy until the test opens their gate.
  */
 #include <CL/cl.h>
 #include <pthread.h>
@@ -191,6 +191,21 @@ static void start_reader(struct reader *reader, cl_command_queue queue, cl_mem m
     pthread_mutex_unlock(&reader->lock);
 }
 
+static bool done_in_time(struct reader *reader)
+{
+    struct timespec until;
+    bool done;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += PATIENCE_MS / 1000;
+    pthread_mutex_lock(&reader->lock);
+    while (!reader->done && pthread_cond_timedwait(&reader->changed, &reader->lock, &until) == 0)
+        ;
+    done = reader->done;
+    pthread_mutex_unlock(&reader->lock);
+    return done;
+}
+
 /* --- cases --- */
 
 static bool over_in_time(cl_event event)
@@ -248,10 +263,48 @@ static void ends_of_commands(void)
     clReleaseMemObject(merged);
 }
 
+static struct {
+    cl_mem mem;
+    struct reader reader;
+    bool ran, read;
+} destroyed;
+
+static void CL_CALLBACK on_destruction(cl_mem mem, void *unused)
+{
+    (void)mem;
+    (void)unused;
+    destroyed.ran = true;
+    start_reader(&destroyed.reader, cl.second, destroyed.mem);
+    destroyed.read = done_in_time(&destroyed.reader);
+}
+
+/* A merge drops the last reference to an input that the program has released. */
+static void destructor_callbacks(void)
+{
+    cl_mem mems[3] = {new_buffer(), new_buffer(), new_buffer()};
+    cl_int values[N];
+
+    destroyed.mem = new_buffer();
+    launch("scale", 1, &destroyed.mem);
+    launch("add", 3, mems);
+    clSetMemObjectDestructorCallback(mems[0], on_destruction, NULL);
+    clReleaseMemObject(mems[0]);
+    check("results that are not merged keep their inputs", !destroyed.ran);
+    clEnqueueReadBuffer(cl.queue, mems[2], CL_TRUE, 0, sizeof values, values, 0, NULL, NULL);
+    check("the callback is called once they are", destroyed.ran);
+    check("a destructor callback may wait for a thread that merges", destroyed.read);
+    pthread_join(destroyed.reader.thread, NULL);
+    check("and what that thread reads is right", destroyed.reader.first == 1);
+    clReleaseMemObject(mems[1]);
+    clReleaseMemObject(mems[2]);
+    clReleaseMemObject(destroyed.mem);
+}
+
 int main(void)
 {
     open_devices();
     ends_of_commands();
+    destructor_callbacks();
     close_devices();
     printf("%d passed, %d failed\n", passed, failed);
     return failed != 0;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "engine/worker.h"
 #include "opencl/layer.h"
 #include "opencl/spread/spread_lock.h"
 
@@ -63,10 +64,11 @@ static void report(struct split *split)
         decide_void(&split->known->decision, items);
 }
 
-void split_drop(struct split *split)
+/* With no lock held: the last reference to a memory object calls the program. */
+static void free_split(struct command_callback *base)
 {
-    report(split);
-    detach(split);
+    struct split *split = list_entry(base, struct split, dropped);
+
     for (unsigned i = 0; i < split->n_outputs; i++)
         free(split->outputs[i].writers);
     for (unsigned i = 0; i < split->n_shares; i++)
@@ -84,6 +86,15 @@ void split_drop(struct split *split)
     free(split->roots);
     kernel_unref(split->kernel);
     free(split);
+    worker_came_back();
+}
+
+void split_drop(struct split *split)
+{
+    report(split);
+    detach(split);
+    split->dropped.run = free_split;
+    spread_after(&split->dropped);
 }
 
 /*

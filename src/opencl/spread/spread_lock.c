@@ -2,6 +2,9 @@
 
 #include <stdlib.h>
 
+#include "engine/graph.h"
+#include "engine/step.h"
+#include "engine/worker.h"
 #include "opencl/layer.h"
 #include "opencl/spread/split.h"
 
@@ -13,6 +16,12 @@ void spread_lock(void)
 bool spread_trylock(void)
 {
     return pthread_mutex_trylock(&front.spread.lock) == 0;
+}
+
+void spread_after(struct command_callback *callback)
+{
+    callback->next = front.spread.after;
+    front.spread.after = callback;
 }
 
 /* With the lock held. */
@@ -61,9 +70,13 @@ static void unref_all(struct mem_record *list)
 static void unlock(void)
 {
     struct mem_record *roots = drop_unused();
+    struct command_callback *after = front.spread.after;
 
+    front.spread.after = NULL;
     pthread_mutex_unlock(&front.spread.lock);
     unref_all(roots);
+    if (after && !(step_thread.driving && worker_call(step_thread.driving, after)))
+        graph_run_callbacks(after);
 }
 
 void spread_unlock(void)

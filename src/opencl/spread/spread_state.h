@@ -13,6 +13,7 @@ struct spread_state {
      */
     pthread_mutex_t lock;
     pthread_cond_t changed;            /* a split stopped running */
+    struct command_callback *after;    /* spread_after() */
     struct mem_record *_Atomic unused; /* spread_unused(); no lock */
     struct further_device devices[FURTHER_MAX];
     unsigned n_devices;
