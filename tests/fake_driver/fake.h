@@ -23,6 +23,8 @@
  *   uneven                   the last work-group of a row may be smaller
  *   late                     compiles with the first launch of each kernel and local size: the log
  *                            gets a line Compile
+ *   reuse                    a release that ends a user event returns when another thread has made one
+ *                            at the same address, or after two seconds
  *   version 1.2              no clCloneKernel, SVM and clCreateProgramWithIL, as an old driver
  *   buffers VERSION          the version of cl_khr_command_buffer, such as 0.9.5; 0.0.0: none
  *
@@ -233,6 +235,7 @@ bool fake_script_sync(void);
 bool fake_script_uneven(void);
 size_t fake_script_twin_group(void);
 bool fake_script_late(void);
+bool fake_script_reuse(void);
 bool fake_script_old(void);
 cl_version fake_script_buffers(void); /* of cl_khr_command_buffer */
 void fake_script_log(const char *call, unsigned queue, int64_t begin, int64_t end, size_t groups,

@@ -16,7 +16,7 @@ static struct line {
     atomic_long seen;
 } lines[64];
 static size_t n_lines;
-static bool synchronous, old_version, uneven, late;
+static bool synchronous, old_version, uneven, late, reuse;
 static size_t twin_group = 1024;
 static cl_uint devices = 2;
 static cl_version buffers = CL_MAKE_VERSION(0, 9, 0);
@@ -52,6 +52,8 @@ static void read_entry(char *entry)
         uneven = true;
     else if (!strcmp(verb, "late"))
         late = true;
+    else if (!strcmp(verb, "reuse"))
+        reuse = true;
     else if (!strcmp(verb, "twin_group"))
         twin_group = strtoul(call, NULL, 10);
     else if (!strcmp(verb, "devices"))
@@ -184,6 +186,12 @@ bool fake_script_late(void)
 {
     pthread_once(&once, read_script);
     return late;
+}
+
+bool fake_script_reuse(void)
+{
+    pthread_once(&once, read_script);
+    return reuse;
 }
 
 bool fake_script_sync(void)

@@ -337,8 +337,9 @@ static void run_callback(struct command_callback *base)
 
     callback->run(command->handle, base->status, callback->data);
     worker_came_back();
-    front.target.clReleaseEvent(command->handle);
+    /* in this order: a handle that the driver has freed may already be another event's */
     command_drop_record(command);
+    front.target.clReleaseEvent(command->handle);
     command_unref(&command->base);
     free(callback);
 }
