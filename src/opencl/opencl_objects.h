@@ -118,6 +118,11 @@ struct opencl_device *device_records(void); /* all of them, by next */
 
 /* Adds a reference, which the caller drops. */
 struct queue_record *queue_find(cl_command_queue handle);
+/*
+ * Does the process end, with commands of the queue that will never run? Calls on it fail from then
+ * on: what they read would not be what the program computed.
+ */
+bool queue_lost(cl_command_queue handle);
 void queue_unref(struct queue_record *queue);
 struct mem_record *mem_find(cl_mem handle);
 void mem_unref(struct mem_record *mem);

@@ -100,6 +100,8 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapBuffer(cl_command_queue handle,
     cl_int code = CL_SUCCESS;
     void *pointer;
 
+    if (queue_lost(handle))
+        return answer(NULL, CL_OUT_OF_RESOURCES, ret_code);
     if (!queue)
         return front.target.clEnqueueMapBuffer(handle, buffer, blocking, flags, offset, size, n, waits, event,
                                                ret_code);
@@ -141,6 +143,8 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapImage(cl_command_queue handle, 
     cl_int code = CL_SUCCESS;
     void *pointer;
 
+    if (queue_lost(handle))
+        return answer(NULL, CL_OUT_OF_RESOURCES, ret_code);
     if (!queue)
         return front.target.clEnqueueMapImage(handle, image, blocking, flags, origin, region, ret_row,
                                               ret_slice, n, waits, event, ret_code);

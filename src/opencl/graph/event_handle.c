@@ -242,9 +242,11 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clFinish(cl_command_queue handle)
     cl_int code;
 
     if (!queue)
-        return front.target.clFinish(handle);
+        return queue_lost(handle) ? CL_OUT_OF_RESOURCES : front.target.clFinish(handle);
     graph_wait_queue(&queue->base, true);
     code = front.target.clFinish(handle);
+    if (queue_lost(handle))
+        code = CL_OUT_OF_RESOURCES;
     queue_unref(queue);
     inferred_job_waited();
     return code;
