@@ -139,6 +139,12 @@ static void ended(struct command *base, int status)
     front.target.clReleaseEvent(command->handle);
 }
 
+static struct command_callback *ending(struct command *base)
+{
+    spread_over(opencl_command_of(base));
+    return command_ending(base);
+}
+
 /* A thread may wait for a handle in the driver, and an exit handler of the program for the thread. */
 static void stopped(void)
 {
@@ -209,7 +215,7 @@ const struct driver_ops opencl_driver = {
     .issue_spread = issue_spread,
     .spread_idle = spread_idle,
     .finished = finished,
-    .ending = command_ending,
+    .ending = ending,
     .ended = ended,
     .free = command_free,
     .inherited_failure = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,

@@ -61,6 +61,7 @@ struct mem_record {
     /* an image lies on the same memory, or another interface uses it */
     atomic_bool pinned;
     struct spread_buffer *_Atomic spread; /* owned; NULL: it was only ever on its own device */
+    atomic_uint n_landing;                /* commands under way that may write it (landing.h) */
     atomic_bool unused;                   /* in spread_state::unused, by next_unused, with a reference */
     struct mem_record *next_unused;
 };

@@ -8,6 +8,8 @@
  * "cl"):
  *   duration CALL US         each such command occupies the device for US microseconds
  *                            (BuildProgram: the caller)
+ *   lag CALL US              each such command that does not block begins US microseconds late, and
+ *                            leaves the device to others meanwhile
  *   group_ns NAME NS         kernel NAME takes NS nanoseconds per work-group
  *   fail CALL NTH CODE       the NTH call (from 1; 0: every one) answers CODE at once
  *   abort CALL NTH CODE      the NTH command ends with CODE as its event status
@@ -192,9 +194,10 @@ struct fake_command {
     const char *call;
     cl_event event; /* owned reference */
     cl_uint n_waits;
-    cl_event *waits; /* owned, with references */
-    bool barrier;    /* later commands wait for it */
-    bool all_before; /* waits for everything enqueued before */
+    cl_event *waits;  /* owned, with references */
+    bool barrier;     /* later commands wait for it */
+    bool all_before;  /* waits for everything enqueued before */
+    int64_t ready_at; /* of fake_now() */
     cl_int abort_with;
     int64_t duration_ns;
     size_t groups, bytes;
@@ -226,6 +229,7 @@ extern pthread_cond_t fake_changed;
 cl_int fake_script_fail(const char *call); /* the code to answer now, or CL_SUCCESS */
 cl_int fake_script_abort(const char *call);
 int64_t fake_script_duration(const char *call);
+int64_t fake_script_lag(const char *call); /* when a command may begin; 0: at once */
 int64_t fake_script_group_ns(const char *kernel);
 long fake_script_pointers(const char *kernel);                    /* that it needs; -1: not said */
 int64_t fake_script_slowness(const struct _cl_device_id *device); /* percent */

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum verb { DURATION, GROUP_NS, FAIL, ABORT, CLOCK, SLOW, ABORT_ON, POINTERS };
+enum verb { DURATION, LAG, GROUP_NS, FAIL, ABORT, CLOCK, SLOW, ABORT_ON, POINTERS };
 
 static struct line {
     enum verb verb;
@@ -65,6 +65,7 @@ static void read_entry(char *entry)
     if (n_lines == sizeof lines / sizeof lines[0])
         return;
     line->verb = !strcmp(verb, "duration")   ? DURATION
+                 : !strcmp(verb, "lag")      ? LAG
                  : !strcmp(verb, "group_ns") ? GROUP_NS
                  : !strcmp(verb, "fail")     ? FAIL
                  : !strcmp(verb, "clock")    ? CLOCK
@@ -128,6 +129,13 @@ cl_int fake_script_abort(const char *call)
 int64_t fake_script_duration(const char *call)
 {
     return find(DURATION, call, 0) * 1000;
+}
+
+int64_t fake_script_lag(const char *call)
+{
+    int64_t lag = find(LAG, call, 0) * 1000;
+
+    return lag ? fake_now() + lag : 0;
 }
 
 int64_t fake_script_group_ns(const char *kernel)

@@ -20,12 +20,10 @@ static void *answer(void *pointer, cl_int code, cl_int *ret_code)
  * has been entered, and the list has been waited for. Only a bad list goes on to the driver, which
  * reports the error.
  */
-static bool at_once(struct queue_record *queue, struct device_engine *engine, cl_mem mem, cl_map_flags flags,
-                    cl_bool blocking, cl_uint *n, const cl_event **waits)
+static bool at_once(struct opencl_command *draft, struct device_engine *engine, cl_bool blocking, cl_uint *n,
+                    const cl_event **waits)
 {
-    struct map_record about = {.flags = flags, .size = SIZE_MAX};
-    struct opencl_command draft = {
-        .kind = COMMAND_MAP, .queue = queue, .u.map = {.record = &about, .mem = mem}};
+    struct queue_record *queue = draft->queue;
 
     if (validate_waits(queue, *n, *waits) != CL_SUCCESS) {
         if (atomic_load(&queue->base.n_unissued) > 0)
@@ -37,26 +35,29 @@ static bool at_once(struct queue_record *queue, struct device_engine *engine, cl
         if (!blocking || !submit_drain(queue, *n, *waits))
             return false;
     }
-    if (!spread_admits(&draft, blocking))
+    if (!spread_admits(draft, blocking))
         return false;
-    if (blocking)
+    if (blocking) {
         engine_enter(engine, ENGINE_ALONE);
-    else if (!engine_try_enter(engine, ENGINE_ALONE))
+    } else if (!engine_try_enter(engine, ENGINE_ALONE)) {
+        spread_over(draft);
         return false;
+    }
     *n = 0;
     *waits = NULL;
     inferred_job_begins();
     return true;
 }
 
-static void after(struct device_engine *engine, struct mem_record *mem, cl_int code, void *pointer,
-                  cl_bool blocking, baton_nsec begin_at)
+static void after(struct opencl_command *draft, struct device_engine *engine, struct mem_record *mem,
+                  cl_int code, void *pointer, cl_bool blocking, baton_nsec begin_at)
 {
     if (recorder_on() && code == CL_SUCCESS)
         recorder_copy(ENGINE_COPY_OUT, mem ? mem->size : 0, begin_at, clock_now());
     engine_exit(engine, ENGINE_COPY_OUT, ENGINE_ALONE);
     if (code == CL_SUCCESS && mem)
         map_note(mem, pointer);
+    spread_over(draft);
     if (blocking)
         inferred_job_waited();
 }
@@ -95,6 +96,9 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapBuffer(cl_command_queue handle,
 {
     struct queue_record *queue = runtime_off() ? NULL : queue_find(handle);
     struct mem_record *mem = queue ? mem_find(buffer) : NULL;
+    struct map_record about = {.flags = flags, .size = SIZE_MAX};
+    struct opencl_command draft = {
+        .kind = COMMAND_MAP, .queue = queue, .u.map = {.record = &about, .mem = buffer}};
     struct device_engine *engine;
     baton_nsec begin_at;
     cl_int code = CL_SUCCESS;
@@ -106,13 +110,13 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapBuffer(cl_command_queue handle,
         return front.target.clEnqueueMapBuffer(handle, buffer, blocking, flags, offset, size, n, waits, event,
                                                ret_code);
     engine = engine_device_for(&queue->device->base, ENGINE_COPY_OUT);
-    if (at_once(queue, engine, buffer, flags, blocking, &n, &waits)) {
+    if (at_once(&draft, engine, blocking, &n, &waits)) {
         begin_at = recorder_on() ? clock_now() : 0;
         quirks_call_begin(queue, false);
         pointer = front.target.clEnqueueMapBuffer(handle, buffer, blocking, flags, offset, size, n, waits,
                                                   event, &code);
         quirks_call_end(queue);
-        after(engine, mem, code, pointer, blocking, begin_at);
+        after(&draft, engine, mem, code, pointer, blocking, begin_at);
         pointer = answer(pointer, code, ret_code);
     } else if ((code = validate_mem(queue, buffer, false)) || (code = validate_waits(queue, n, waits)) ||
                (code = validate_range(buffer, offset, size) ? CL_SUCCESS : CL_INVALID_VALUE) ||
@@ -137,6 +141,9 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapImage(cl_command_queue handle, 
 {
     struct queue_record *queue = runtime_off() ? NULL : queue_find(handle);
     struct mem_record *mem = queue ? mem_find(image) : NULL;
+    struct map_record about = {.flags = flags, .size = SIZE_MAX};
+    struct opencl_command draft = {
+        .kind = COMMAND_MAP, .queue = queue, .u.map = {.record = &about, .mem = image}};
     struct map_record *record;
     struct device_engine *engine;
     baton_nsec begin_at;
@@ -149,13 +156,13 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapImage(cl_command_queue handle, 
         return front.target.clEnqueueMapImage(handle, image, blocking, flags, origin, region, ret_row,
                                               ret_slice, n, waits, event, ret_code);
     engine = engine_device_for(&queue->device->base, ENGINE_COPY_OUT);
-    if (at_once(queue, engine, image, flags, blocking, &n, &waits)) {
+    if (at_once(&draft, engine, blocking, &n, &waits)) {
         begin_at = recorder_on() ? clock_now() : 0;
         quirks_call_begin(queue, false);
         pointer = front.target.clEnqueueMapImage(handle, image, blocking, flags, origin, region, ret_row,
                                                  ret_slice, n, waits, event, &code);
         quirks_call_end(queue);
-        after(engine, mem, code, pointer, blocking, begin_at);
+        after(&draft, engine, mem, code, pointer, blocking, begin_at);
         pointer = answer(pointer, code, ret_code);
     } else if ((code = validate_mem(queue, image, true)) || (code = validate_waits(queue, n, waits)) ||
                (code = ret_row ? validate_region(image, origin, region) : CL_INVALID_VALUE) ||
@@ -199,6 +206,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueUnmapMemObject(cl_command_queue h
          * before the driver's handle is.
          */
         code = issue_whole(&draft, CL_FALSE, code ? n : 0, code ? waits : NULL, event);
+        spread_over(&draft);
         if (code == CL_SUCCESS)
             map_free(record);
     } else if (code == CL_SUCCESS) {

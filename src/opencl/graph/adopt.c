@@ -179,6 +179,8 @@ struct opencl_command *command_adopt(const struct opencl_command *draft)
     *command = *draft;
     command_init(&command->base);
     command->owned = NULL;
+    command->landing = NULL;
+    command->n_landing = 0;
     command->mems = NULL;
     command->n_mems = 0;
     command->handle = NULL;

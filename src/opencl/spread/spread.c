@@ -11,6 +11,7 @@
 #include "opencl/layer.h"
 #include "opencl/program/program_record.h"
 #include "opencl/spread/buffer.h"
+#include "opencl/spread/landing.h"
 #include "opencl/spread/spread_lock.h"
 #include "opencl/spread/spread_placement.h"
 #include "opencl/spread/split.h"
@@ -160,7 +161,8 @@ static cl_int before(const struct opencl_command *command, bool last)
     return preparing.code;
 }
 
-bool spread_admits(const struct opencl_command *draft, bool blocking)
+/* With what spread_over() undoes. */
+static bool admits(struct opencl_command *draft, bool blocking)
 {
     bool admitted;
 
@@ -171,10 +173,11 @@ bool spread_admits(const struct opencl_command *draft, bool blocking)
         touch_each(draft, NULL, is_tracked, NULL))
         return true;
     if (blocking) {
+        landing_ends(draft); /* it waits for launches, which wait for what counts */
         spread_lock();
         admitted =
             /* otherwise the worker finds the same error, and its event reports it */
-            before(draft, false) == CL_SUCCESS;
+            before(draft, false) == CL_SUCCESS && landing_begins(draft);
     } else if (spread_trylock()) {
         admitted = touch_each(draft, about_of(draft), is_quiet, NULL);
         if (admitted)
@@ -184,6 +187,21 @@ bool spread_admits(const struct opencl_command *draft, bool blocking)
     }
     spread_unlock();
     return admitted;
+}
+
+bool spread_admits(struct opencl_command *draft, bool blocking)
+{
+    /* first, so that a launch that begins to share its buffers waits for it */
+    bool admitted = (!spread_enabled() || landing_begins(draft)) && admits(draft, blocking);
+
+    if (!admitted)
+        landing_ends(draft);
+    return admitted;
+}
+
+void spread_over(struct opencl_command *command)
+{
+    landing_ends(command);
 }
 
 /* --- launches --- */
@@ -213,14 +231,19 @@ bool spread_wants(const struct opencl_command *draft)
     return wants;
 }
 
-bool spread_concerns(const struct opencl_command *command)
+bool spread_concerns(struct opencl_command *command)
 {
     if (!spread_possible(command->queue->device))
         return false;
     if ((kind_of(command)->cut_by_time && spread_wants(command)) || upload_concerns(command))
         return true;
-    return atomic_load_explicit(&front.spread.n_buffers, memory_order_acquire) > 0 &&
-           !touch_each(command, NULL, is_tracked, NULL);
+    if (spread_enabled() && !landing_begins(command))
+        return true;
+    if (atomic_load_explicit(&front.spread.n_buffers, memory_order_acquire) == 0 ||
+        touch_each(command, NULL, is_tracked, NULL))
+        return false;
+    landing_ends(command); /* spread_issue() waits for launches, which wait for what counts */
+    return true;
 }
 
 static cl_int run_placed(struct device_engine *engine, struct opencl_command *command,
@@ -270,6 +293,8 @@ cl_int spread_issue(struct device_engine *engine, struct opencl_command *command
         download_from_there(command, ret_done);
     if (code == CL_SUCCESS && !*ret_done)
         code = before(command, true);
+    if (code == CL_SUCCESS && !*ret_done && !landing_begins(command))
+        code = CL_OUT_OF_HOST_MEMORY;
     if (code == CL_SUCCESS && !*ret_done && upload_concerns(command))
         upload_to_home(command);
     spread_unlock();

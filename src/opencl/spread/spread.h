@@ -54,12 +54,15 @@ bool spread_wants(const struct opencl_command *draft);
 /*
  * On a program's thread, no engine entered: may the draft go to the driver now? A caller that
  * blocks merges and copies here what the draft needs. For any other caller the answer is false if
- * there is something to do, and the draft goes to the worker.
+ * there is something to do, and the draft goes to the worker. If it is true, call spread_over() when
+ * the driver's call has returned, or if it is not made.
  */
-bool spread_admits(const struct opencl_command *draft, bool blocking);
+bool spread_admits(struct opencl_command *draft, bool blocking);
+/* The command needs spread/ no more; nothing happens if that was said before. Takes no lock. */
+void spread_over(struct opencl_command *command);
 
 /* On the worker: must spread_issue() be called for the command, with no engine entered? */
-bool spread_concerns(const struct opencl_command *command);
+bool spread_concerns(struct opencl_command *command);
 /*
  * Makes home ready for the command, or runs a launch on several devices. *ret_done: it has run, and
  * only its event must be waited for.

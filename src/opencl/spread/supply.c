@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "opencl/layer.h"
+#include "opencl/spread/landing.h"
 #include "opencl/spread/split.h"
 
 static struct spread_buffer *nth_buffer(const struct split *split, unsigned i)
@@ -9,10 +10,8 @@ static struct spread_buffer *nth_buffer(const struct split *split, unsigned i)
     return i < split->n_outputs ? split->outputs[i].buffer : split->inputs[i - split->n_outputs].buffer;
 }
 
-/*
- * Merges everything pending in the buffers. Repeats if another split became pending during a wait.
- */
-static cl_int settle_all(struct split *split, struct queue_record *queue)
+/* Merges everything pending. Repeats if another split became pending during a wait. */
+static cl_int merge_pending(struct split *split, struct queue_record *queue)
 {
     unsigned n = split->n_outputs + split->n_inputs, settled = 0;
     cl_int code = CL_SUCCESS;
@@ -26,6 +25,20 @@ static cl_int settle_all(struct split *split, struct queue_record *queue)
             code = split_settle(nth_buffer(split, settled), writes, queue);
             break;
         }
+    return code;
+}
+
+/* Merges everything pending in the buffers, and waits for commands that write them at home. */
+static cl_int settle_all(struct split *split, struct queue_record *queue)
+{
+    bool waited = true;
+    cl_int code = CL_SUCCESS;
+
+    while (waited && code == CL_SUCCESS) {
+        code = merge_pending(split, queue);
+        if (code == CL_SUCCESS)
+            landing_wait(split, queue, &waited);
+    }
     return code;
 }
 
