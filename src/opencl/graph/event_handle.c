@@ -196,13 +196,14 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clGetEventProfilingInfo(cl_event handle, c
             return CL_PROFILING_INFO_NOT_AVAILABLE;
         return front.target.clGetEventProfilingInfo(handle, name, room, ret_value, ret_size);
     }
-    times_of(node, times);
     if (index == 4) /* CL_PROFILING_COMMAND_COMPLETE: commands of the layer have no children */
         index = 3;
     if ((node->queue->properties & CL_QUEUE_PROFILING_ENABLE) && graph_status(&node->base) == CL_COMPLETE &&
-        node->base.timed)
+        node->base.timed) {
+        times_of(node, times); /* another thread wrote them before the status */
         code = index > 3 ? CL_INVALID_VALUE
                          : info_answer(&times[index], sizeof times[index], room, ret_value, ret_size);
+    }
     command_unref(&node->base);
     return code;
 }
