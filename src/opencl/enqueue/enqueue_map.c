@@ -64,6 +64,8 @@ static void after(struct opencl_command *draft, struct device_engine *engine, st
 
 static cl_int validate_access(cl_mem mem, cl_map_flags flags)
 {
+    if (flags & CL_MAP_WRITE_INVALIDATE_REGION && flags & (CL_MAP_READ | CL_MAP_WRITE))
+        return CL_INVALID_VALUE;
     return validate_host_access(mem, flags & CL_MAP_READ,
                                 flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION))
                ? CL_SUCCESS
