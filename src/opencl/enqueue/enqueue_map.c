@@ -98,6 +98,7 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapBuffer(cl_command_queue handle,
 {
     struct queue_record *queue = runtime_off() ? NULL : queue_find(handle);
     struct mem_record *mem = queue ? mem_find(buffer) : NULL;
+    struct issue_blocking call;
     struct map_record about = {.flags = flags, .size = SIZE_MAX};
     struct opencl_command draft = {
         .kind = COMMAND_MAP, .queue = queue, .u.map = {.record = &about, .mem = buffer}};
@@ -114,10 +115,10 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapBuffer(cl_command_queue handle,
     engine = engine_device_for(&queue->device->base, ENGINE_COPY_OUT);
     if (at_once(&draft, engine, blocking, &n, &waits)) {
         begin_at = recorder_on() ? clock_now() : 0;
-        quirks_call_begin(queue, false);
-        pointer = front.target.clEnqueueMapBuffer(handle, buffer, blocking, flags, offset, size, n, waits,
-                                                  event, &code);
-        quirks_call_end(queue);
+        issue_blocking_begin(&call, queue, blocking, event);
+        pointer = front.target.clEnqueueMapBuffer(handle, buffer, call.blocking, flags, offset, size, n,
+                                                  waits, call.event, &code);
+        code = issue_blocking_end(&call, queue, code);
         after(&draft, engine, mem, code, pointer, blocking, begin_at);
         pointer = answer(pointer, code, ret_code);
     } else if ((code = validate_mem(queue, buffer, false)) || (code = validate_waits(queue, n, waits)) ||
@@ -143,6 +144,7 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapImage(cl_command_queue handle, 
 {
     struct queue_record *queue = runtime_off() ? NULL : queue_find(handle);
     struct mem_record *mem = queue ? mem_find(image) : NULL;
+    struct issue_blocking call;
     struct map_record about = {.flags = flags, .size = SIZE_MAX};
     struct opencl_command draft = {
         .kind = COMMAND_MAP, .queue = queue, .u.map = {.record = &about, .mem = image}};
@@ -160,10 +162,10 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapImage(cl_command_queue handle, 
     engine = engine_device_for(&queue->device->base, ENGINE_COPY_OUT);
     if (at_once(&draft, engine, blocking, &n, &waits)) {
         begin_at = recorder_on() ? clock_now() : 0;
-        quirks_call_begin(queue, false);
-        pointer = front.target.clEnqueueMapImage(handle, image, blocking, flags, origin, region, ret_row,
-                                                 ret_slice, n, waits, event, &code);
-        quirks_call_end(queue);
+        issue_blocking_begin(&call, queue, blocking, event);
+        pointer = front.target.clEnqueueMapImage(handle, image, call.blocking, flags, origin, region, ret_row,
+                                                 ret_slice, n, waits, call.event, &code);
+        code = issue_blocking_end(&call, queue, code);
         after(&draft, engine, mem, code, pointer, blocking, begin_at);
         pointer = answer(pointer, code, ret_code);
     } else if ((code = validate_mem(queue, image, true)) || (code = validate_waits(queue, n, waits)) ||
