@@ -145,7 +145,7 @@ static struct command_callback *ending(struct command *base)
     return command_ending(base);
 }
 
-/* A thread may wait for a handle in the driver, and an exit handler of the program for the thread. */
+/* A thread may wait for a handle in the driver, and an exit handler for the thread. */
 static void stopped(void)
 {
     size_t n;

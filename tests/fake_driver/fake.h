@@ -25,8 +25,8 @@
  *   uneven                   the last work-group of a row may be smaller
  *   late                     compiles with the first launch of each kernel and local size: the log
  *                            gets a line Compile
- *   reuse                    a release that ends a user event returns when another thread has made one
- *                            at the same address, or after two seconds
+ *   reuse                    a release that ends a user event returns when another thread has made
+ *                            one at the same address, or after two seconds
  *   version 1.2              no clCloneKernel, SVM and clCreateProgramWithIL, as an old driver
  *   buffers VERSION          the version of cl_khr_command_buffer, such as 0.9.5; 0.0.0: none
  *

@@ -129,7 +129,7 @@ static void open_gate(struct gate *gate)
     pthread_mutex_unlock(&gate->lock);
 }
 
-/* Returns when the device of the queue is busy with the gate. mem: what the command names, or NULL. */
+/* Returns when the queue's device is busy with the gate. mem: what the command names, or NULL. */
 static cl_event keep_busy(cl_command_queue queue, struct gate *gate, cl_mem mem)
 {
     struct {

@@ -3,9 +3,10 @@
  * miss their bytes, and the record would call it valid. A program may leave a write unordered
  * against a launch that has the same buffer as an argument, if they use different parts of it.
  *
- * So a launch on other devices waits, before it copies anything, for the writers of its buffers that
- * are on their way. They need their engine only, and the waiting thread has entered none. A writer
- * that the program's thread gave to the driver counts until the call returns, then as in flight.
+ * So a launch on other devices waits, before it copies anything, for the writers of its buffers
+ * that are on their way. They need their engine only, and the waiting thread has entered none. A
+ * writer that the program's thread gave to the driver counts until the call returns, then as in
+ * flight.
  */
 #ifndef OPENCL_SPREAD_LANDING_H
 #define OPENCL_SPREAD_LANDING_H

@@ -12,8 +12,8 @@
  * they are discarded and their groups run at home.
  *
  * Locks: the spread lock (spread_lock.h) is taken with no other lock held and no engine entered. It
- * may be held over driver calls, copies and waits for engines, and any other lock may be taken under
- * it.
+ * may be held over driver calls, copies and waits for engines, and any other lock may be taken
+ * under it.
  */
 #ifndef OPENCL_SPREAD_SPREAD_H
 #define OPENCL_SPREAD_SPREAD_H
@@ -54,8 +54,8 @@ bool spread_wants(const struct opencl_command *draft);
 /*
  * On a program's thread, no engine entered: may the draft go to the driver now? A caller that
  * blocks merges and copies here what the draft needs. For any other caller the answer is false if
- * there is something to do, and the draft goes to the worker. If it is true, call spread_over() when
- * the driver's call has returned, or if it is not made.
+ * there is something to do, and the draft goes to the worker. If it is true, call spread_over()
+ * when the driver's call has returned, or if it is not made.
  */
 bool spread_admits(struct opencl_command *draft, bool blocking);
 /* The command needs spread/ no more; nothing happens if that was said before. Takes no lock. */
