@@ -156,6 +156,11 @@ struct driver_ops {
      * How long the end of the process waits for a busy worker of the front's devices; 0: no limit.
      */
     baton_nsec exit_patience;
+    /*
+     * At exit, when no thread of the engine or the fronts works any more: ends the program's
+     * handles of commands that will never run, so that threads that wait for them go on.
+     */
+    void (*stopped)(void);
 };
 
 #endif

@@ -120,3 +120,38 @@ void *handle_table_remove(struct handle_table *table, const void *handle)
     free(entry);
     return record;
 }
+
+/* Under the shard's lock. */
+static bool take_all(struct handle_table *table, const struct handle_shard *shard, void ***records, size_t *n)
+{
+    void **grown = shard->n ? realloc(*records, (*n + shard->n) * sizeof *grown) : *records;
+
+    if (shard->n && !grown)
+        return false;
+    *records = grown;
+    for (size_t i = 0; i < shard->n_buckets; i++)
+        for (const struct handle_entry *entry = shard->buckets[i]; entry; entry = entry->next) {
+            if (table->keep)
+                table->keep(entry->record);
+            (*records)[(*n)++] = entry->record;
+        }
+    return true;
+}
+
+void **handle_table_all(struct handle_table *table, size_t *ret_n)
+{
+    void **records = NULL;
+
+    *ret_n = 0;
+    for (size_t i = 0; i < HANDLE_SHARDS; i++) {
+        struct handle_shard *shard = &table->shards[i];
+        bool taken;
+
+        pthread_mutex_lock(&shard->lock);
+        taken = take_all(table, shard, &records, ret_n);
+        pthread_mutex_unlock(&shard->lock);
+        if (!taken)
+            break;
+    }
+    return records;
+}

@@ -187,4 +187,7 @@ void runtime_stop(void)
     graph_lock();
     graph_wake_locked();
     graph_unlock();
+    for (unsigned i = 0; (ops = runtime_front(i)); i++)
+        if (ops->stopped)
+            ops->stopped();
 }

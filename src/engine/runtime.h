@@ -209,7 +209,7 @@ enum { RUNTIME_EXIT_HANDLERS = 64 };
 
 /*
  * What the exit handler does, once; then runtime_off() is true. From then on no thread waits for a
- * held-back command: such commands never run.
+ * held-back command: such commands never run, and their handles end with a failure.
  */
 void runtime_stop(void);
 

@@ -10,6 +10,7 @@
 #include "opencl/graph/deferred_map.h"
 #include "opencl/opencl_objects.h"
 #include "opencl/spread/spread.h"
+#include "opencl/spread/spread_lock.h"
 
 struct mem_record *mem_find(cl_mem handle)
 {

@@ -1,5 +1,6 @@
 #include "opencl/opencl_driver.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "client/job_record.h"
@@ -138,6 +139,28 @@ static void ended(struct command *base, int status)
     front.target.clReleaseEvent(command->handle);
 }
 
+static struct command_callback *ending(struct command *base)
+{
+    spread_over(opencl_command_of(base));
+    return command_ending(base);
+}
+
+/* A thread may wait for a handle in the driver, and an exit handler for the thread. */
+static void stopped(void)
+{
+    size_t n;
+    void **all = handle_table_all(&front.events, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        struct opencl_command *command = all[i];
+
+        if (!kind_of(command)->user && graph_status(&command->base) > CL_COMPLETE)
+            front.target.clSetUserEventStatus(command->handle, opencl_driver.inherited_failure);
+        command_unref(&command->base);
+    }
+    free(all);
+}
+
 static void describe(const struct command *base, struct job_record_command *ret_record)
 {
     const struct opencl_command *command = (const struct opencl_command *)(const void *)base;
@@ -192,7 +215,7 @@ const struct driver_ops opencl_driver = {
     .issue_spread = issue_spread,
     .spread_idle = spread_idle,
     .finished = finished,
-    .ending = command_ending,
+    .ending = ending,
     .ended = ended,
     .free = command_free,
     .inherited_failure = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
@@ -204,4 +227,5 @@ const struct driver_ops opencl_driver = {
     .job_over = spread_job_over,
     .stop_issuers = program_stop,
     .stop_threads = spread_stop,
+    .stopped = stopped,
 };

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/worker.h"
 #include "opencl/entry.h"
 #include "opencl/layer.h"
 #include "opencl/opencl_driver.h"
@@ -164,6 +165,16 @@ struct opencl_device *device_records(void)
 struct queue_record *queue_find(cl_command_queue handle)
 {
     return handle_table_find(&front.queues, handle);
+}
+
+bool queue_lost(cl_command_queue handle)
+{
+    struct queue_record *queue = worker_stopping() && runtime_off() ? queue_find(handle) : NULL;
+    bool lost = queue && atomic_load(&queue->base.n_unissued) > 0;
+
+    if (queue)
+        queue_unref(queue);
+    return lost;
 }
 
 void queue_unref(struct queue_record *queue)

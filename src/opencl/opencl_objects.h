@@ -61,6 +61,9 @@ struct mem_record {
     /* an image lies on the same memory, or another interface uses it */
     atomic_bool pinned;
     struct spread_buffer *_Atomic spread; /* owned; NULL: it was only ever on its own device */
+    atomic_uint n_landing;                /* commands under way that may write it (landing.h) */
+    atomic_bool unused;                   /* in spread_state::unused, by next_unused, with a reference */
+    struct mem_record *next_unused;
 };
 
 struct program_record;
@@ -116,6 +119,11 @@ struct opencl_device *device_records(void); /* all of them, by next */
 
 /* Adds a reference, which the caller drops. */
 struct queue_record *queue_find(cl_command_queue handle);
+/*
+ * Does the process end, with commands of the queue that will never run? Calls on it fail from then
+ * on: what they read would not be what the program computed.
+ */
+bool queue_lost(cl_command_queue handle);
 void queue_unref(struct queue_record *queue);
 struct mem_record *mem_find(cl_mem handle);
 void mem_unref(struct mem_record *mem);

@@ -8,6 +8,8 @@
  * "cl"):
  *   duration CALL US         each such command occupies the device for US microseconds
  *                            (BuildProgram: the caller)
+ *   lag CALL US              each such command that does not block begins US microseconds late, and
+ *                            leaves the device to others meanwhile
  *   group_ns NAME NS         kernel NAME takes NS nanoseconds per work-group
  *   fail CALL NTH CODE       the NTH call (from 1; 0: every one) answers CODE at once
  *   abort CALL NTH CODE      the NTH command ends with CODE as its event status
@@ -23,6 +25,8 @@
  *   uneven                   the last work-group of a row may be smaller
  *   late                     compiles with the first launch of each kernel and local size: the log
  *                            gets a line Compile
+ *   reuse                    a release that ends a user event returns when another thread has made
+ *                            one at the same address, or after two seconds
  *   version 1.2              no clCloneKernel, SVM and clCreateProgramWithIL, as an old driver
  *   buffers VERSION          the version of cl_khr_command_buffer, such as 0.9.5; 0.0.0: none
  *
@@ -190,9 +194,10 @@ struct fake_command {
     const char *call;
     cl_event event; /* owned reference */
     cl_uint n_waits;
-    cl_event *waits; /* owned, with references */
-    bool barrier;    /* later commands wait for it */
-    bool all_before; /* waits for everything enqueued before */
+    cl_event *waits;  /* owned, with references */
+    bool barrier;     /* later commands wait for it */
+    bool all_before;  /* waits for everything enqueued before */
+    int64_t ready_at; /* of fake_now() */
     cl_int abort_with;
     int64_t duration_ns;
     size_t groups, bytes;
@@ -224,6 +229,7 @@ extern pthread_cond_t fake_changed;
 cl_int fake_script_fail(const char *call); /* the code to answer now, or CL_SUCCESS */
 cl_int fake_script_abort(const char *call);
 int64_t fake_script_duration(const char *call);
+int64_t fake_script_lag(const char *call); /* when a command may begin; 0: at once */
 int64_t fake_script_group_ns(const char *kernel);
 long fake_script_pointers(const char *kernel);                    /* that it needs; -1: not said */
 int64_t fake_script_slowness(const struct _cl_device_id *device); /* percent */
@@ -233,6 +239,7 @@ bool fake_script_sync(void);
 bool fake_script_uneven(void);
 size_t fake_script_twin_group(void);
 bool fake_script_late(void);
+bool fake_script_reuse(void);
 bool fake_script_old(void);
 cl_version fake_script_buffers(void); /* of cl_khr_command_buffer */
 void fake_script_log(const char *call, unsigned queue, int64_t begin, int64_t end, size_t groups,

@@ -3,6 +3,43 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+/* The memory of the user event that ended last, if the script reuses addresses (fake_lock). */
+static cl_event spare;
+
+/* Returns a while after another thread has made an event there, or when none does. */
+static void offer(cl_event event)
+{
+    const struct timespec moment = {.tv_nsec = 1000000}, while_used = {.tv_nsec = 200000000};
+    bool taken = false;
+
+    pthread_mutex_lock(&fake_lock);
+    free(spare);
+    spare = event;
+    pthread_mutex_unlock(&fake_lock);
+    for (int ms = 0; ms < 2000 && !taken; ms++) {
+        nanosleep(&moment, NULL);
+        pthread_mutex_lock(&fake_lock);
+        taken = spare != event;
+        pthread_mutex_unlock(&fake_lock);
+    }
+    if (taken)
+        nanosleep(&while_used, NULL);
+}
+
+static cl_event new_user_event(void)
+{
+    cl_event event;
+
+    pthread_mutex_lock(&fake_lock);
+    event = spare;
+    spare = NULL;
+    pthread_mutex_unlock(&fake_lock);
+    if (event)
+        memset(event, 0, sizeof *event);
+    return event ? event : calloc(1, sizeof *event);
+}
 
 void fake_event_release(cl_event event)
 {
@@ -17,7 +54,10 @@ void fake_event_release(cl_event event)
     if (event->queue)
         fake_queue_release(event->queue);
     fake_context_release(event->context);
-    free(event);
+    if (event->type == CL_COMMAND_USER && fake_script_reuse())
+        offer(event);
+    else
+        free(event);
 }
 
 FAKE_API cl_event CL_API_CALL fake_clCreateUserEvent(cl_context context, cl_int *ret_code)
@@ -26,7 +66,7 @@ FAKE_API cl_event CL_API_CALL fake_clCreateUserEvent(cl_context context, cl_int 
     cl_int code = fake_is(context, FAKE_CONTEXT) ? fake_script_fail("CreateUserEvent") : CL_INVALID_CONTEXT;
 
     if (code == CL_SUCCESS) {
-        event = calloc(1, sizeof *event);
+        event = new_user_event();
         fake_object_init(&event->object, FAKE_EVENT);
         event->context = context;
         event->type = CL_COMMAND_USER;

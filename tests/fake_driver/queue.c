@@ -69,6 +69,8 @@ static bool is_ready(const struct _cl_command_queue *queue, const struct fake_co
     for (const struct fake_command *other = queue->head; other != command; other = other->next)
         if (in_order || other->barrier || command->all_before)
             return false;
+    if (command->ready_at > fake_now())
+        return false;
     for (cl_uint i = 0; i < command->n_waits; i++) {
         if (command->waits[i]->status > CL_COMPLETE)
             return false;
@@ -76,6 +78,25 @@ static bool is_ready(const struct _cl_command_queue *queue, const struct fake_co
             *ret_failed = true;
     }
     return true;
+}
+
+/* Under fake_lock: until something changes; a command that lags becomes ready by itself. */
+static void await_change(const struct _cl_command_queue *queue)
+{
+    struct timespec until;
+    bool lags = false;
+
+    for (const struct fake_command *command = queue->head; command; command = command->next)
+        lags = lags || command->ready_at > fake_now();
+    if (!lags) {
+        pthread_cond_wait(&fake_changed, &fake_lock);
+        return;
+    }
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += 1000000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    pthread_cond_timedwait(&fake_changed, &fake_lock, &until);
 }
 
 static void spend(int64_t ns)
@@ -184,7 +205,7 @@ static void *run_queue(void *argument)
         } else if (queue->stop && !queue->head) {
             break;
         } else {
-            pthread_cond_wait(&fake_changed, &fake_lock);
+            await_change(queue);
         }
     }
     pthread_mutex_unlock(&fake_lock);
@@ -214,6 +235,7 @@ cl_int fake_submit(cl_command_queue queue, const struct fake_command *draft, cl_
     if (!command->abort_with)
         command->abort_with = fake_script_abort(draft->call);
     command->duration_ns += fake_script_duration(draft->call);
+    command->ready_at = blocking ? 0 : fake_script_lag(draft->call);
     command->n_waits = n_waits;
     command->waits = calloc(n_waits + 1, sizeof *waits);
     for (cl_uint i = 0; i < n_waits; i++) {
@@ -238,7 +260,7 @@ cl_int fake_submit(cl_command_queue queue, const struct fake_command *draft, cl_
     if (fake_script_sync()) {
         bool failed;
         while (!is_ready(queue, command, &failed))
-            pthread_cond_wait(&fake_changed, &fake_lock);
+            await_change(queue);
         pthread_mutex_unlock(&fake_lock);
         execute(queue, command, failed);
         pthread_mutex_lock(&fake_lock);

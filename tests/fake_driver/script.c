@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum verb { DURATION, GROUP_NS, FAIL, ABORT, CLOCK, SLOW, ABORT_ON, POINTERS };
+enum verb { DURATION, LAG, GROUP_NS, FAIL, ABORT, CLOCK, SLOW, ABORT_ON, POINTERS };
 
 static struct line {
     enum verb verb;
@@ -16,7 +16,7 @@ static struct line {
     atomic_long seen;
 } lines[64];
 static size_t n_lines;
-static bool synchronous, old_version, uneven, late;
+static bool synchronous, old_version, uneven, late, reuse;
 static size_t twin_group = 1024;
 static cl_uint devices = 2;
 static cl_version buffers = CL_MAKE_VERSION(0, 9, 0);
@@ -52,6 +52,8 @@ static void read_entry(char *entry)
         uneven = true;
     else if (!strcmp(verb, "late"))
         late = true;
+    else if (!strcmp(verb, "reuse"))
+        reuse = true;
     else if (!strcmp(verb, "twin_group"))
         twin_group = strtoul(call, NULL, 10);
     else if (!strcmp(verb, "devices"))
@@ -63,6 +65,7 @@ static void read_entry(char *entry)
     if (n_lines == sizeof lines / sizeof lines[0])
         return;
     line->verb = !strcmp(verb, "duration")   ? DURATION
+                 : !strcmp(verb, "lag")      ? LAG
                  : !strcmp(verb, "group_ns") ? GROUP_NS
                  : !strcmp(verb, "fail")     ? FAIL
                  : !strcmp(verb, "clock")    ? CLOCK
@@ -128,6 +131,13 @@ int64_t fake_script_duration(const char *call)
     return find(DURATION, call, 0) * 1000;
 }
 
+int64_t fake_script_lag(const char *call)
+{
+    int64_t lag = find(LAG, call, 0) * 1000;
+
+    return lag ? fake_now() + lag : 0;
+}
+
 int64_t fake_script_group_ns(const char *kernel)
 {
     return find(GROUP_NS, kernel, 0);
@@ -184,6 +194,12 @@ bool fake_script_late(void)
 {
     pthread_once(&once, read_script);
     return late;
+}
+
+bool fake_script_reuse(void)
+{
+    pthread_once(&once, read_script);
+    return reuse;
 }
 
 bool fake_script_sync(void)

@@ -143,20 +143,75 @@ static int ends_beside_native(void)
     exit(ENDS_WELL);
 }
 
+/* --- the program ends, and an exit handler of it looks at what was queued --- */
+
+static pthread_t waiter;
+static cl_event never, behind_never;
+
+static void *wait_for_it(void *unused)
+{
+    (void)unused;
+    clWaitForEvents(1, &behind_never);
+    return NULL;
+}
+
+static void join_waiter(void)
+{
+    if (pthread_join(waiter, NULL) == 0)
+        _exit(ENDS_WELL);
+}
+
+static int ends_beside_wait(void)
+{
+    never = clCreateUserEvent(context, NULL);
+    fill(buffer, 1, &never, &behind_never);
+    if (pthread_create(&waiter, NULL, wait_for_it, NULL) != 0)
+        return 1;
+    exit(1); /* unless the handler answers */
+}
+
+static void read_what_was_queued(void)
+{
+    cl_int first = -1, code;
+
+    clSetUserEventStatus(never, CL_COMPLETE);
+    code = clFinish(queue);
+    if (code == CL_SUCCESS)
+        code = clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof first, &first, 0, NULL, NULL);
+    _exit(code != CL_SUCCESS || first == 0 ? ENDS_WELL : 1);
+}
+
+static int ends_beside_queued(void)
+{
+    const cl_int other = 7;
+
+    clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, sizeof other, &other, 0, NULL, NULL);
+    never = clCreateUserEvent(context, NULL);
+    fill(buffer, 1, &never, NULL);
+    exit(1);
+}
+
 static const struct {
     const char *sentence;
     int (*run)(void);
+    void (*at_exit)(void); /* NULL: nothing */
 } cases[] = {
-    {"callbacks may enqueue, however much is in flight", enqueues},
-    {"the destructor callback of a memory object may want a lock that a waiting thread has", destroys},
-    {"a program ends although a callback of it never returns", ends_beside_callback},
-    {"a program ends although a native function of it never returns", ends_beside_native},
+    {"callbacks may enqueue, however much is in flight", enqueues, NULL},
+    {"the destructor callback of a memory object may want a lock that a waiting thread has", destroys, NULL},
+    {"a program ends although a callback of it never returns", ends_beside_callback, NULL},
+    {"a program ends although a native function of it never returns", ends_beside_native, NULL},
+    {"a program ends although an exit handler waits for a thread that waits for an event", ends_beside_wait,
+     join_waiter},
+    {"an exit handler gets no bytes that miss commands", ends_beside_queued, read_what_was_queued},
 };
 
 static int run(const char *sentence)
 {
     cl_platform_id platform = NULL;
 
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        if (!strcmp(cases[i].sentence, sentence) && cases[i].at_exit)
+            (void)atexit(cases[i].at_exit); /* before the driver's own, so that it runs after them */
     if (clGetPlatformIDs(1, &platform, NULL) ||
         clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL))
         return 77;

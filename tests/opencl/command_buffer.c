@@ -248,6 +248,28 @@ static void keeps(void)
     clReleaseCommandQueue(reader);
 }
 
+static cl_uint references(cl_mem mem)
+{
+    cl_uint n = 0;
+
+    clGetMemObjectInfo(mem, CL_MEM_REFERENCE_COUNT, sizeof n, &n, NULL);
+    return n;
+}
+
+/* A command that is recorded nowhere keeps nothing. */
+static void recorded_nowhere(void)
+{
+    struct things t = make(0);
+    cl_uint before = references(t.in);
+
+    check(ext.clCommandCopyBufferKHR(NULL, NULL, t.in, t.out, 0, 0, 4, 0, NULL, NULL, NULL) ==
+              CL_INVALID_COMMAND_BUFFER_KHR,
+          "record into nothing");
+    check(references(t.in) == before, "and keep nothing");
+    need(ext.clFinalizeCommandBufferKHR(t.buffer), "finalize");
+    done(&t);
+}
+
 static void misuse(void)
 {
     struct things t = make(0);
@@ -319,6 +341,7 @@ int main(int argc, char **argv)
     stands_alone();
     keeps();
     misuse();
+    recorded_nowhere();
     clReleaseProgram(program);
     clReleaseContext(context);
     check(!left || fclose(left) == 0, "the file is written");

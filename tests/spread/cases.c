@@ -234,6 +234,7 @@ static const struct {
     {"host_pointers", case_host_pointers},
     {"fills", case_fills_and_copies},
     {"several_queues", case_several_queues},
+    {"strided_writes", case_strided_writes},
     {"bytes", case_bytes},
     {"atomics", case_atomics},
     {"disagreement", case_disagreement},

@@ -43,6 +43,7 @@ void case_maps(void);
 void case_host_pointers(void);
 void case_fills_and_copies(void);
 void case_several_queues(void);
+void case_strided_writes(void);
 void case_bytes(void);
 void case_atomics(void);
 void case_disagreement(void);

@@ -309,3 +309,41 @@ void case_several_queues(void)
     clReleaseMemObject(b);
     clReleaseMemObject(c);
 }
+
+static void write_apart(cl_mem mem, size_t size, size_t step, const uint32_t *from)
+{
+    for (size_t i = 0; i < 40; i++)
+        check(clEnqueueWriteBuffer(queue, mem, CL_FALSE, i * step, size, from + i, 0, NULL, NULL),
+              "clEnqueueWriteBuffer");
+}
+
+/* More separate writes than a record of valid ranges has room for; then a read, or a launch. */
+static void read_and_run(size_t size, size_t step, uint32_t seed)
+{
+    cl_mem read = filled(N, seed), in = filled(N, seed), out = filled(N, seed + 1);
+    uint32_t *some = values(N, seed + 2);
+    cl_kernel k = kernel("scale");
+
+    write_apart(read, size, step, some);
+    say_mem("strided_writes", read, N * 4);
+    write_apart(in, size, step, some);
+    set_mem(k, 0, in);
+    set_mem(k, 1, out);
+    set_uint(k, 2, 5);
+    run(k, N);
+    say_mem("strided_writes launch", out, N * 4);
+    write_apart(in, size, step, some + 1);
+    say_mem("strided_writes again", in, N * 4);
+    free(some);
+    clReleaseKernel(k);
+    clReleaseMemObject(read);
+    clReleaseMemObject(in);
+    clReleaseMemObject(out);
+}
+
+void case_strided_writes(void)
+{
+    read_and_run(1024, 2048, 24); /* gaps as long as the writes */
+    read_and_run(1024, 6144, 27); /* longer ones */
+    read_and_run(2048, 3072, 30); /* shorter ones */
+}

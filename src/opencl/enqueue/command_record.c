@@ -161,8 +161,10 @@ static cl_int record(const struct given *given, struct recorded *recorded, const
     struct command_buffer *buffer = command_buffer_find(given->handle);
     cl_int code;
 
-    if (!buffer)
+    if (!buffer) {
+        recorded_done(recorded);
         return CL_INVALID_COMMAND_BUFFER_KHR;
+    }
     pthread_mutex_lock(&buffer->lock);
     code = given->queue                                             ? CL_INVALID_COMMAND_QUEUE
            : given->mutable_handle                                  ? CL_INVALID_VALUE

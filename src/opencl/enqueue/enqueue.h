@@ -14,12 +14,12 @@
 
 /*
  * Declares `queue`. If the layer does not know the queue (unknown, NULL, or a forked child), the
- * driver answers the call: `forward`.
+ * driver answers the call: `forward`. At exit no call comes behind commands that will never run.
  */
 #define ENQUEUE_BEGIN(handle, forward)                                                                       \
     struct queue_record *queue = runtime_off() ? NULL : queue_find(handle);                                  \
     if (!queue)                                                                                              \
-    return (forward)
+    return queue_lost(handle) ? CL_OUT_OF_RESOURCES : (forward)
 
 /*
  * For a call that lacks an array. The driver reports the error if it can be asked, else the layer

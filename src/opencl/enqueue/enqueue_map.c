@@ -20,12 +20,10 @@ static void *answer(void *pointer, cl_int code, cl_int *ret_code)
  * has been entered, and the list has been waited for. Only a bad list goes on to the driver, which
  * reports the error.
  */
-static bool at_once(struct queue_record *queue, struct device_engine *engine, cl_mem mem, cl_map_flags flags,
-                    cl_bool blocking, cl_uint *n, const cl_event **waits)
+static bool at_once(struct opencl_command *draft, struct device_engine *engine, cl_bool blocking, cl_uint *n,
+                    const cl_event **waits)
 {
-    struct map_record about = {.flags = flags, .size = SIZE_MAX};
-    struct opencl_command draft = {
-        .kind = COMMAND_MAP, .queue = queue, .u.map = {.record = &about, .mem = mem}};
+    struct queue_record *queue = draft->queue;
 
     if (validate_waits(queue, *n, *waits) != CL_SUCCESS) {
         if (atomic_load(&queue->base.n_unissued) > 0)
@@ -37,32 +35,37 @@ static bool at_once(struct queue_record *queue, struct device_engine *engine, cl
         if (!blocking || !submit_drain(queue, *n, *waits))
             return false;
     }
-    if (!spread_admits(&draft, blocking))
+    if (!spread_admits(draft, blocking))
         return false;
-    if (blocking)
+    if (blocking) {
         engine_enter(engine, ENGINE_ALONE);
-    else if (!engine_try_enter(engine, ENGINE_ALONE))
+    } else if (!engine_try_enter(engine, ENGINE_ALONE)) {
+        spread_over(draft);
         return false;
+    }
     *n = 0;
     *waits = NULL;
     inferred_job_begins();
     return true;
 }
 
-static void after(struct device_engine *engine, struct mem_record *mem, cl_int code, void *pointer,
-                  cl_bool blocking, baton_nsec begin_at)
+static void after(struct opencl_command *draft, struct device_engine *engine, struct mem_record *mem,
+                  cl_int code, void *pointer, cl_bool blocking, baton_nsec begin_at)
 {
     if (recorder_on() && code == CL_SUCCESS)
         recorder_copy(ENGINE_COPY_OUT, mem ? mem->size : 0, begin_at, clock_now());
     engine_exit(engine, ENGINE_COPY_OUT, ENGINE_ALONE);
     if (code == CL_SUCCESS && mem)
         map_note(mem, pointer);
+    spread_over(draft);
     if (blocking)
         inferred_job_waited();
 }
 
 static cl_int validate_access(cl_mem mem, cl_map_flags flags)
 {
+    if (flags & CL_MAP_WRITE_INVALIDATE_REGION && flags & (CL_MAP_READ | CL_MAP_WRITE))
+        return CL_INVALID_VALUE;
     return validate_host_access(mem, flags & CL_MAP_READ,
                                 flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION))
                ? CL_SUCCESS
@@ -95,22 +98,28 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapBuffer(cl_command_queue handle,
 {
     struct queue_record *queue = runtime_off() ? NULL : queue_find(handle);
     struct mem_record *mem = queue ? mem_find(buffer) : NULL;
+    struct issue_blocking call;
+    struct map_record about = {.flags = flags, .size = SIZE_MAX};
+    struct opencl_command draft = {
+        .kind = COMMAND_MAP, .queue = queue, .u.map = {.record = &about, .mem = buffer}};
     struct device_engine *engine;
     baton_nsec begin_at;
     cl_int code = CL_SUCCESS;
     void *pointer;
 
+    if (queue_lost(handle))
+        return answer(NULL, CL_OUT_OF_RESOURCES, ret_code);
     if (!queue)
         return front.target.clEnqueueMapBuffer(handle, buffer, blocking, flags, offset, size, n, waits, event,
                                                ret_code);
     engine = engine_device_for(&queue->device->base, ENGINE_COPY_OUT);
-    if (at_once(queue, engine, buffer, flags, blocking, &n, &waits)) {
+    if (at_once(&draft, engine, blocking, &n, &waits)) {
         begin_at = recorder_on() ? clock_now() : 0;
-        quirks_call_begin(queue, false);
-        pointer = front.target.clEnqueueMapBuffer(handle, buffer, blocking, flags, offset, size, n, waits,
-                                                  event, &code);
-        quirks_call_end(queue);
-        after(engine, mem, code, pointer, blocking, begin_at);
+        issue_blocking_begin(&call, queue, blocking, event);
+        pointer = front.target.clEnqueueMapBuffer(handle, buffer, call.blocking, flags, offset, size, n,
+                                                  waits, call.event, &code);
+        code = issue_blocking_end(&call, queue, code);
+        after(&draft, engine, mem, code, pointer, blocking, begin_at);
         pointer = answer(pointer, code, ret_code);
     } else if ((code = validate_mem(queue, buffer, false)) || (code = validate_waits(queue, n, waits)) ||
                (code = validate_range(buffer, offset, size) ? CL_SUCCESS : CL_INVALID_VALUE) ||
@@ -135,23 +144,29 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapImage(cl_command_queue handle, 
 {
     struct queue_record *queue = runtime_off() ? NULL : queue_find(handle);
     struct mem_record *mem = queue ? mem_find(image) : NULL;
+    struct issue_blocking call;
+    struct map_record about = {.flags = flags, .size = SIZE_MAX};
+    struct opencl_command draft = {
+        .kind = COMMAND_MAP, .queue = queue, .u.map = {.record = &about, .mem = image}};
     struct map_record *record;
     struct device_engine *engine;
     baton_nsec begin_at;
     cl_int code = CL_SUCCESS;
     void *pointer;
 
+    if (queue_lost(handle))
+        return answer(NULL, CL_OUT_OF_RESOURCES, ret_code);
     if (!queue)
         return front.target.clEnqueueMapImage(handle, image, blocking, flags, origin, region, ret_row,
                                               ret_slice, n, waits, event, ret_code);
     engine = engine_device_for(&queue->device->base, ENGINE_COPY_OUT);
-    if (at_once(queue, engine, image, flags, blocking, &n, &waits)) {
+    if (at_once(&draft, engine, blocking, &n, &waits)) {
         begin_at = recorder_on() ? clock_now() : 0;
-        quirks_call_begin(queue, false);
-        pointer = front.target.clEnqueueMapImage(handle, image, blocking, flags, origin, region, ret_row,
-                                                 ret_slice, n, waits, event, &code);
-        quirks_call_end(queue);
-        after(engine, mem, code, pointer, blocking, begin_at);
+        issue_blocking_begin(&call, queue, blocking, event);
+        pointer = front.target.clEnqueueMapImage(handle, image, call.blocking, flags, origin, region, ret_row,
+                                                 ret_slice, n, waits, call.event, &code);
+        code = issue_blocking_end(&call, queue, code);
+        after(&draft, engine, mem, code, pointer, blocking, begin_at);
         pointer = answer(pointer, code, ret_code);
     } else if ((code = validate_mem(queue, image, true)) || (code = validate_waits(queue, n, waits)) ||
                (code = ret_row ? validate_region(image, origin, region) : CL_INVALID_VALUE) ||
@@ -195,6 +210,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueUnmapMemObject(cl_command_queue h
          * before the driver's handle is.
          */
         code = issue_whole(&draft, CL_FALSE, code ? n : 0, code ? waits : NULL, event);
+        spread_over(&draft);
         if (code == CL_SUCCESS)
             map_free(record);
     } else if (code == CL_SUCCESS) {

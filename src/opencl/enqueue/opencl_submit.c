@@ -235,9 +235,14 @@ struct submission {
 static bool submit_now(struct submission *s, cl_int *ret_code)
 {
     struct opencl_command *draft = s->draft;
+
     inferred_job_begins();
-    if ((s->spreads && !spread_admits(draft, s->blocking)) || !direct_enter(&draft->base, s->blocking))
+    if (s->spreads && !spread_admits(draft, s->blocking))
         return false;
+    if (!direct_enter(&draft->base, s->blocking)) {
+        spread_over(draft);
+        return false;
+    }
     if (s->cut) {
         *ret_code = cut_here(draft->base.runs_on, draft, s->ret_event);
         direct_leave(&draft->base);
@@ -248,6 +253,7 @@ static bool submit_now(struct submission *s, cl_int *ret_code)
             policy_count(&draft->base.policy, COUNTER_COPIES, 1);
         *ret_code = issue_now(draft, s->blocking, &s->list, s->ret_event);
     }
+    spread_over(draft);
     if (s->blocking)
         inferred_job_waited();
     return true;

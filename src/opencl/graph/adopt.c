@@ -179,6 +179,8 @@ struct opencl_command *command_adopt(const struct opencl_command *draft)
     *command = *draft;
     command_init(&command->base);
     command->owned = NULL;
+    command->landing = NULL;
+    command->n_landing = 0;
     command->mems = NULL;
     command->n_mems = 0;
     command->handle = NULL;
@@ -337,8 +339,9 @@ static void run_callback(struct command_callback *base)
 
     callback->run(command->handle, base->status, callback->data);
     worker_came_back();
-    front.target.clReleaseEvent(command->handle);
+    /* in this order: a handle that the driver has freed may already be another event's */
     command_drop_record(command);
+    front.target.clReleaseEvent(command->handle);
     command_unref(&command->base);
     free(callback);
 }

@@ -176,18 +176,19 @@ cl_int map_issue(struct piece_pipe *pipe, struct opencl_command *command, cl_eve
     struct map_record *record = command->u.map.record;
     cl_command_queue queue = command->queue->handle;
     cl_int code = CL_SUCCESS;
+    struct issue_blocking call;
     void *pointer;
 
     (void)pipe;
-    quirks_call_begin(command->queue, false);
+    issue_blocking_begin(&call, command->queue, CL_TRUE, ret_event);
     if (record->image)
-        pointer = front.target.clEnqueueMapImage(queue, command->u.map.mem, CL_TRUE, record->flags,
+        pointer = front.target.clEnqueueMapImage(queue, command->u.map.mem, call.blocking, record->flags,
                                                  record->origin, record->region, &record->driver_row,
-                                                 &record->driver_slice, 0, NULL, ret_event, &code);
+                                                 &record->driver_slice, 0, NULL, call.event, &code);
     else
-        pointer = front.target.clEnqueueMapBuffer(queue, command->u.map.mem, CL_TRUE, record->flags,
-                                                  record->offset, record->size, 0, NULL, ret_event, &code);
-    quirks_call_end(command->queue);
+        pointer = front.target.clEnqueueMapBuffer(queue, command->u.map.mem, call.blocking, record->flags,
+                                                  record->offset, record->size, 0, NULL, call.event, &code);
+    code = issue_blocking_end(&call, command->queue, code);
     if (code != CL_SUCCESS)
         return code;
     graph_lock();

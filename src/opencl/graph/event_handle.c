@@ -196,13 +196,14 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clGetEventProfilingInfo(cl_event handle, c
             return CL_PROFILING_INFO_NOT_AVAILABLE;
         return front.target.clGetEventProfilingInfo(handle, name, room, ret_value, ret_size);
     }
-    times_of(node, times);
     if (index == 4) /* CL_PROFILING_COMMAND_COMPLETE: commands of the layer have no children */
         index = 3;
     if ((node->queue->properties & CL_QUEUE_PROFILING_ENABLE) && graph_status(&node->base) == CL_COMPLETE &&
-        node->base.timed)
+        node->base.timed) {
+        times_of(node, times); /* another thread wrote them before the status */
         code = index > 3 ? CL_INVALID_VALUE
                          : info_answer(&times[index], sizeof times[index], room, ret_value, ret_size);
+    }
     command_unref(&node->base);
     return code;
 }
@@ -242,9 +243,11 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clFinish(cl_command_queue handle)
     cl_int code;
 
     if (!queue)
-        return front.target.clFinish(handle);
+        return queue_lost(handle) ? CL_OUT_OF_RESOURCES : front.target.clFinish(handle);
     graph_wait_queue(&queue->base, true);
     code = front.target.clFinish(handle);
+    if (queue_lost(handle))
+        code = CL_OUT_OF_RESOURCES;
     queue_unref(queue);
     inferred_job_waited();
     return code;

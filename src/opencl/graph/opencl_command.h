@@ -142,6 +142,8 @@ struct opencl_command {
             void *pointer;
         } map;
     } u;
+    struct mem_record **landing; /* owned array of references to roots that it may write (spread/) */
+    unsigned n_landing;
     /* From here on: heap only. */
     void *owned;                 /* freed with the command */
     cl_mem *mems;                /* owned array of references, held until done */

@@ -31,6 +31,26 @@ cl_int issue_whole(const struct opencl_command *c, cl_bool blocking, cl_uint n, 
     return code;
 }
 
+void issue_blocking_begin(struct issue_blocking *call, const struct queue_record *queue, cl_bool blocking,
+                          cl_event *event)
+{
+    call->outside = blocking && quirks_wait_outside(queue);
+    call->blocking = blocking && !call->outside;
+    call->own = NULL;
+    call->event = call->outside && !event ? &call->own : event;
+    quirks_call_begin(queue, false);
+}
+
+cl_int issue_blocking_end(struct issue_blocking *call, const struct queue_record *queue, cl_int code)
+{
+    quirks_call_end(queue);
+    if (call->outside && code == CL_SUCCESS)
+        code = front.target.clWaitForEvents(1, call->event);
+    if (call->own)
+        front.target.clReleaseEvent(call->own);
+    return code;
+}
+
 cl_int issue_as_given(struct piece_pipe *pipe, struct opencl_command *command, cl_event *ret_event)
 {
     (void)pipe;

@@ -24,4 +24,21 @@ uint64_t issue_bend_step(const struct command *command, const struct piece_cut *
 /* kind::issue of kinds that are never cut. */
 cl_int issue_as_given(struct piece_pipe *pipe, struct opencl_command *command, cl_event *ret_event);
 
+/*
+ * A blocking call that is not made by issue_whole(), between quirks_call_begin() and
+ * quirks_call_end(). Where the end must be waited for outside of the call (quirks_wait_outside()),
+ * the driver gets .blocking and .event instead of the caller's.
+ */
+struct issue_blocking {
+    cl_bool blocking;
+    cl_event *event;
+    cl_event own;
+    bool outside;
+};
+
+void issue_blocking_begin(struct issue_blocking *call, const struct queue_record *queue, cl_bool blocking,
+                          cl_event *event);
+/* code: of the call. The call's code, or that of the wait. */
+cl_int issue_blocking_end(struct issue_blocking *call, const struct queue_record *queue, cl_int code);
+
 #endif

@@ -100,16 +100,23 @@ static bool empty(const size_t region[3])
 /* Does the box fit into the buffer, and are its pitches valid? */
 static bool rect_fits(cl_mem mem, const size_t origin[3], const size_t region[3], size_t row, size_t slice)
 {
-    size_t last;
+    size_t least, last[3], end;
 
     if (empty(region))
         return false;
     row = row ? row : region[0];
-    slice = slice ? slice : row * region[1];
-    if (row < region[0] || slice < row * region[1] || slice % row)
+    if (__builtin_mul_overflow(row, region[1], &least))
         return false;
-    last = (origin[2] + region[2] - 1) * slice + (origin[1] + region[1] - 1) * row + origin[0] + region[0];
-    return !mem || validate_range(mem, 0, last);
+    slice = slice ? slice : least;
+    if (row < region[0] || slice < least || slice % row)
+        return false;
+    if (__builtin_add_overflow(origin[0], region[0], &last[0]) ||
+        __builtin_add_overflow(origin[1], region[1] - 1, &last[1]) ||
+        __builtin_add_overflow(origin[2], region[2] - 1, &last[2]) ||
+        __builtin_mul_overflow(last[1], row, &last[1]) || __builtin_mul_overflow(last[2], slice, &last[2]) ||
+        __builtin_add_overflow(last[0], last[1], &end) || __builtin_add_overflow(end, last[2], &end))
+        return false;
+    return !mem || validate_range(mem, 0, end);
 }
 
 cl_int validate_region(cl_mem image, const size_t *origin, const size_t *region)
@@ -331,7 +338,7 @@ cl_int validate_native(const struct opencl_command *c)
 {
     const struct command_native *native = &c->u.native;
 
-    return !native->run || (native->args == NULL) != (native->size == 0) ||
+    return !native->run || (native->args == NULL) != (native->size == 0) || (!native->args && native->n) ||
                    (native->n > 0) != (native->mems != NULL) || (native->n > 0) != (native->places != NULL)
                ? CL_INVALID_VALUE
                : CL_SUCCESS;

@@ -40,7 +40,8 @@ USES(launch)
 USES(native)
 {
     (void)about;
-    for (cl_uint i = 0; i < command->u.native.n; i++)
+    /* a call without the list is looked at before it is refused */
+    for (cl_uint i = 0; command->u.native.mems && i < command->u.native.n; i++)
         if (!visit_any(command->u.native.mems[i], visit, data))
             return false;
     return true;
@@ -49,7 +50,7 @@ USES(native)
 USES(migrate)
 {
     (void)about;
-    for (cl_uint i = 0; i < command->u.migrate.n; i++)
+    for (cl_uint i = 0; command->u.migrate.mems && i < command->u.migrate.n; i++)
         if (!visit_any(command->u.migrate.mems[i], visit, data))
             return false;
     return true;

@@ -134,20 +134,21 @@ static cl_int transfer(struct spread_buffer *buffer, int place, bool out, struct
     const struct queue_record *queue = queue_of(place, home);
     enum engine_kind kind = out ? ENGINE_COPY_OUT : ENGINE_COPY_IN;
     struct device_engine *engine = engine_device_for(&queue->device->base, kind);
+    struct issue_blocking call;
     cl_mem mem = handle_at(buffer, place);
     baton_nsec begin_at;
     cl_int code;
 
     engine_enter(engine, ENGINE_ALONE);
     begin_at = clock_now();
-    quirks_call_begin(queue, false);
+    issue_blocking_begin(&call, queue, CL_TRUE, ret_event);
     if (out)
-        code = front.target.clEnqueueReadBuffer(queue->handle, mem, CL_TRUE, part.begin, range_length(part),
-                                                memory, 0, NULL, ret_event);
+        code = front.target.clEnqueueReadBuffer(queue->handle, mem, call.blocking, part.begin,
+                                                range_length(part), memory, 0, NULL, call.event);
     else
-        code = front.target.clEnqueueWriteBuffer(queue->handle, mem, CL_TRUE, part.begin, range_length(part),
-                                                 memory, 0, NULL, ret_event);
-    quirks_call_end(queue);
+        code = front.target.clEnqueueWriteBuffer(queue->handle, mem, call.blocking, part.begin,
+                                                 range_length(part), memory, 0, NULL, call.event);
+    code = issue_blocking_end(&call, queue, code);
     engine_report(engine_of_kind(engine, kind), begin_at, clock_now(), NULL);
     engine_exit(engine, kind, ENGINE_ALONE);
     return code;
@@ -193,6 +194,7 @@ const unsigned char *buffer_map(struct spread_buffer *buffer, int place, struct 
 {
     const struct queue_record *queue = queue_of(place, home);
     struct device_engine *engine = engine_device_for(&queue->device->base, ENGINE_COPY_OUT);
+    struct issue_blocking call;
     baton_nsec begin_at;
     void *pointer;
 
@@ -200,10 +202,11 @@ const unsigned char *buffer_map(struct spread_buffer *buffer, int place, struct 
         return read_pixels(buffer, place, home, ret_code);
     engine_enter(engine, ENGINE_ALONE);
     begin_at = clock_now();
-    quirks_call_begin(queue, false);
-    pointer = front.target.clEnqueueMapBuffer(queue->handle, handle_at(buffer, place), CL_TRUE, CL_MAP_READ,
-                                              range.begin, range_length(range), 0, NULL, NULL, ret_code);
-    quirks_call_end(queue);
+    issue_blocking_begin(&call, queue, CL_TRUE, NULL);
+    pointer =
+        front.target.clEnqueueMapBuffer(queue->handle, handle_at(buffer, place), call.blocking, CL_MAP_READ,
+                                        range.begin, range_length(range), 0, NULL, call.event, ret_code);
+    *ret_code = issue_blocking_end(&call, queue, *ret_code);
     engine_report(engine_of_kind(engine, ENGINE_COPY_OUT), begin_at, clock_now(), NULL);
     engine_exit(engine, ENGINE_COPY_OUT, ENGINE_ALONE);
     return *ret_code == CL_SUCCESS ? pointer : NULL;
@@ -418,6 +421,7 @@ static bool is_staged(const struct spread_buffer *buffer, int from, int to)
 cl_int buffer_make_valid(struct spread_buffer *buffer, int place, struct range range,
                          const struct queue_record *home)
 {
+    size_t missing = buffer_missing(buffer, place, range), left;
     struct range part;
     cl_int code = buffer_room(buffer, place);
     int from;
@@ -435,7 +439,21 @@ cl_int buffer_make_valid(struct spread_buffer *buffer, int place, struct range r
             code = buffer_move(buffer, from, place, part, home);
         if (code == CL_SUCCESS)
             coherence_copied(&buffer->coherence, place, part);
+        left = buffer_missing(buffer, place, range);
+        if (code == CL_SUCCESS && left >= missing) /* the record has no room for the part */
+            code = CL_OUT_OF_RESOURCES;
+        missing = left;
     }
+    return code;
+}
+
+cl_int buffer_bring_home(struct spread_buffer *buffer, const struct queue_record *queue)
+{
+    struct range whole = {0, buffer->coherence.size};
+    cl_int code = buffer_make_valid(buffer, PLACE_HOME, whole, queue);
+
+    if (code == CL_SUCCESS)
+        coherence_written(&buffer->coherence, PLACE_HOME, whole);
     return code;
 }
 

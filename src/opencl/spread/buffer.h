@@ -56,9 +56,14 @@ bool buffer_is_open(const struct spread_buffer *buffer);
 /* Allocates a copy at the place; nothing to do at home. A driver's code. */
 cl_int buffer_room(struct spread_buffer *buffer, int place);
 
-/* Copies the missing bytes of the range there. queue: one of the program's, for home. */
+/*
+ * Copies the missing bytes of the range there. queue: one of the program's, for home.
+ * CL_OUT_OF_RESOURCES: the record is too finely divided to remember a copy.
+ */
 cl_int buffer_make_valid(struct spread_buffer *buffer, int place, struct range range,
                          const struct queue_record *queue);
+/* Home gets everything and is the only valid place from then on: a record without fragments. */
+cl_int buffer_bring_home(struct spread_buffer *buffer, const struct queue_record *queue);
 /* Bytes that buffer_make_valid() would have to move. */
 size_t buffer_missing(const struct spread_buffer *buffer, int place, struct range range);
 

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "engine/worker.h"
 #include "opencl/layer.h"
+#include "opencl/spread/spread_lock.h"
 
 struct range split_part(const struct split *split, const struct split_output *output, uint32_t begin,
                         uint32_t end)
@@ -62,10 +64,11 @@ static void report(struct split *split)
         decide_void(&split->known->decision, items);
 }
 
-void split_drop(struct split *split)
+/* With no lock held: the last reference to a memory object calls the program. */
+static void free_split(struct command_callback *base)
 {
-    report(split);
-    detach(split);
+    struct split *split = list_entry(base, struct split, dropped);
+
     for (unsigned i = 0; i < split->n_outputs; i++)
         free(split->outputs[i].writers);
     for (unsigned i = 0; i < split->n_shares; i++)
@@ -83,6 +86,15 @@ void split_drop(struct split *split)
     free(split->roots);
     kernel_unref(split->kernel);
     free(split);
+    worker_came_back();
+}
+
+void split_drop(struct split *split)
+{
+    report(split);
+    detach(split);
+    split->dropped.run = free_split;
+    spread_after(&split->dropped);
 }
 
 /*
@@ -175,11 +187,11 @@ cl_int split_run(struct split *split, struct device_engine *engine, struct openc
     attach(split);
     split->running = true;
     runtime_count(COUNTER_KERNEL_LAUNCHES, 1);
-    pthread_mutex_unlock(&front.spread.lock);
+    spread_unlock();
     code = split_run_shares(split, engine, command);
     if (!command->base.last_mark)
         take_times(split, command);
-    pthread_mutex_lock(&front.spread.lock);
+    spread_lock();
     split->running = false;
     pthread_cond_broadcast(&front.spread.changed);
     command->base.leased = false; /* its engine has been left */
@@ -235,9 +247,9 @@ cl_int split_run_on(struct split *split, struct device_engine *engine, struct op
     for (unsigned i = 0; i < split->n_outputs; i++)
         split->outputs[i].buffer->writer = split; /* a command that needs the buffer meanwhile waits */
     split->running = true;
-    pthread_mutex_unlock(&front.spread.lock);
+    spread_unlock();
     (void)split_run_shares(split, engine, command);
-    pthread_mutex_lock(&front.spread.lock);
+    spread_lock();
     split->running = false;
     pthread_cond_broadcast(&front.spread.changed);
     code = share->code;

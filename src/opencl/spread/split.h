@@ -47,7 +47,8 @@ struct split_output {
 };
 
 struct split {
-    struct kernel_record *kernel; /* a reference */
+    struct command_callback dropped; /* frees it */
+    struct kernel_record *kernel;    /* a reference */
     const struct translate_kernel *about;
     struct spread_kernel *known;
     struct arg_value *args; /* owned */
@@ -110,7 +111,7 @@ cl_int split_run_on(struct split *split, struct device_engine *engine, struct op
  */
 cl_int split_resolve(struct split *split, struct queue_record *queue);
 
-/* The results are not needed: frees. */
+/* The results are not needed: frees, once the lock is released. */
 void split_drop(struct split *split);
 
 /*

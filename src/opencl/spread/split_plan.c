@@ -111,11 +111,15 @@ static bool plan_touch(const struct touch *touch, void *data)
 
 /*
  * Every memory argument must be a known buffer or image, and no image may be read and written. All
- * other arguments except samplers have the same value on every device.
+ * other arguments except samplers have the same value on every device. What clSetKernelExecInfo
+ * named is memory of the program's context, which other devices do not have.
  */
 static bool args_fit(const struct opencl_launch *launch, const struct translate_kernel *about,
                      const struct split *split)
 {
+    for (cl_uint i = 0; i < KERNEL_EXEC_INFOS; i++)
+        if (launch->args[launch->n_args + i].kind != ARG_UNSET)
+            return false;
     for (cl_uint i = 0; i < launch->n_args; i++) {
         const struct arg_value *arg = &launch->args[i];
         cl_mem none = NULL;

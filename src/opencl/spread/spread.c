@@ -11,6 +11,8 @@
 #include "opencl/layer.h"
 #include "opencl/program/program_record.h"
 #include "opencl/spread/buffer.h"
+#include "opencl/spread/landing.h"
+#include "opencl/spread/spread_lock.h"
 #include "opencl/spread/spread_placement.h"
 #include "opencl/spread/split.h"
 #include "opencl/spread/touch.h"
@@ -159,7 +161,8 @@ static cl_int before(const struct opencl_command *command, bool last)
     return preparing.code;
 }
 
-bool spread_admits(const struct opencl_command *draft, bool blocking)
+/* With what spread_over() undoes. */
+static bool admits(struct opencl_command *draft, bool blocking)
 {
     bool admitted;
 
@@ -170,19 +173,35 @@ bool spread_admits(const struct opencl_command *draft, bool blocking)
         touch_each(draft, NULL, is_tracked, NULL))
         return true;
     if (blocking) {
-        pthread_mutex_lock(&front.spread.lock);
+        landing_ends(draft); /* it waits for launches, which wait for what counts */
+        spread_lock();
         admitted =
             /* otherwise the worker finds the same error, and its event reports it */
-            before(draft, false) == CL_SUCCESS;
-    } else if (pthread_mutex_trylock(&front.spread.lock) == 0) {
+            before(draft, false) == CL_SUCCESS && landing_begins(draft);
+    } else if (spread_trylock()) {
         admitted = touch_each(draft, about_of(draft), is_quiet, NULL);
         if (admitted)
             (void)touch_each(draft, about_of(draft), note_write, NULL);
     } else {
         return false;
     }
-    pthread_mutex_unlock(&front.spread.lock);
+    spread_unlock();
     return admitted;
+}
+
+bool spread_admits(struct opencl_command *draft, bool blocking)
+{
+    /* first, so that a launch that begins to share its buffers waits for it */
+    bool admitted = (!spread_enabled() || landing_begins(draft)) && admits(draft, blocking);
+
+    if (!admitted)
+        landing_ends(draft);
+    return admitted;
+}
+
+void spread_over(struct opencl_command *command)
+{
+    landing_ends(command);
 }
 
 /* --- launches --- */
@@ -202,24 +221,29 @@ bool spread_wants(const struct opencl_command *draft)
         return true;
     if (wanted_devices(&set, &measured) < 2)
         return false;
-    if (pthread_mutex_trylock(&front.spread.lock) != 0)
+    if (!spread_trylock())
         return true;
     known = twins_kernel(kernel->program, kernel->name);
     if (!known || known->decision.never ||
         (measured && !decide_worth_it(&known->decision, launch_items(&draft->u.launch))))
         wants = false;
-    pthread_mutex_unlock(&front.spread.lock);
+    spread_unlock();
     return wants;
 }
 
-bool spread_concerns(const struct opencl_command *command)
+bool spread_concerns(struct opencl_command *command)
 {
     if (!spread_possible(command->queue->device))
         return false;
     if ((kind_of(command)->cut_by_time && spread_wants(command)) || upload_concerns(command))
         return true;
-    return atomic_load_explicit(&front.spread.n_buffers, memory_order_acquire) > 0 &&
-           !touch_each(command, NULL, is_tracked, NULL);
+    if (spread_enabled() && !landing_begins(command))
+        return true;
+    if (atomic_load_explicit(&front.spread.n_buffers, memory_order_acquire) == 0 ||
+        touch_each(command, NULL, is_tracked, NULL))
+        return false;
+    landing_ends(command); /* spread_issue() waits for launches, which wait for what counts */
+    return true;
 }
 
 static cl_int run_placed(struct device_engine *engine, struct opencl_command *command,
@@ -256,7 +280,7 @@ cl_int spread_issue(struct device_engine *engine, struct opencl_command *command
     /* waits for the twin, so without the lock */
     if (kind_of(command)->cut_by_time && spread_wants(command))
         about = program_sliceable(command->u.launch.kernel->program, command->u.launch.kernel->name, &reason);
-    pthread_mutex_lock(&front.spread.lock);
+    spread_lock();
     if (about && devices > 1)
         split = plan_split(command, about, measured);
     if (split)
@@ -269,9 +293,11 @@ cl_int spread_issue(struct device_engine *engine, struct opencl_command *command
         download_from_there(command, ret_done);
     if (code == CL_SUCCESS && !*ret_done)
         code = before(command, true);
+    if (code == CL_SUCCESS && !*ret_done && !landing_begins(command))
+        code = CL_OUT_OF_HOST_MEMORY;
     if (code == CL_SUCCESS && !*ret_done && upload_concerns(command))
         upload_to_home(command);
-    pthread_mutex_unlock(&front.spread.lock);
+    spread_unlock();
     return code;
 }
 
@@ -281,13 +307,12 @@ void spread_ran_alone(struct kernel_record *kernel, size_t items, int64_t ns)
     bool measured;
     uint64_t set;
 
-    if (wanted_devices(&set, &measured) < 2 || !measured || !kernel->program ||
-        pthread_mutex_trylock(&front.spread.lock) != 0)
+    if (wanted_devices(&set, &measured) < 2 || !measured || !kernel->program || !spread_trylock())
         return;
     known = twins_kernel(kernel->program, kernel->name);
     if (known)
         decide_ran_alone(&known->decision, items, ns);
-    pthread_mutex_unlock(&front.spread.lock);
+    spread_unlock();
 }
 
 /* --- the end of things --- */
@@ -362,9 +387,9 @@ void spread_job_ends(void)
 
         if (!mem)
             continue;
-        pthread_mutex_lock(&front.spread.lock);
+        spread_lock();
         save_buffer(mem_root(mem));
-        pthread_mutex_unlock(&front.spread.lock);
+        spread_unlock();
         mem_unref(mem);
     }
 }
@@ -382,28 +407,11 @@ void spread_pin(struct mem_record *root)
     atomic_store(&root->pinned, true);
     if (!buffer || !open_home(root->context, &queue))
         return;
-    pthread_mutex_lock(&front.spread.lock);
+    spread_lock();
     if (split_settle(buffer, true, &queue) == CL_SUCCESS)
         (void)buffer_make_valid(buffer, PLACE_HOME, (struct range){0, root->size}, &queue);
-    pthread_mutex_unlock(&front.spread.lock);
+    spread_unlock();
     front.target.clReleaseCommandQueue(queue.handle);
-}
-
-void spread_unused(struct mem_record *root)
-{
-    struct spread_buffer *buffer = atomic_load(&root->spread);
-    bool needed = false;
-
-    if (!buffer || runtime_off())
-        return;
-    pthread_mutex_lock(&front.spread.lock);
-    if (buffer->writer && !buffer->writer->running) {
-        for (unsigned i = 0; i < buffer->writer->n_outputs; i++)
-            needed = needed || atomic_load(&buffer->writer->outputs[i].buffer->root->n_held) > 0;
-        if (!needed)
-            split_drop(buffer->writer);
-    }
-    pthread_mutex_unlock(&front.spread.lock);
 }
 
 void spread_forget(struct mem_record *mem)

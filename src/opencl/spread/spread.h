@@ -11,8 +11,9 @@
  * part of a run on one device. If the results of the others cannot be merged, or a device failed,
  * they are discarded and their groups run at home.
  *
- * Locks: the spread lock is taken with no other lock held and no engine entered. It may be held
- * over driver calls, copies and waits for engines, and any other lock may be taken under it.
+ * Locks: the spread lock (spread_lock.h) is taken with no other lock held and no engine entered. It
+ * may be held over driver calls, copies and waits for engines, and any other lock may be taken
+ * under it.
  */
 #ifndef OPENCL_SPREAD_SPREAD_H
 #define OPENCL_SPREAD_SPREAD_H
@@ -53,12 +54,15 @@ bool spread_wants(const struct opencl_command *draft);
 /*
  * On a program's thread, no engine entered: may the draft go to the driver now? A caller that
  * blocks merges and copies here what the draft needs. For any other caller the answer is false if
- * there is something to do, and the draft goes to the worker.
+ * there is something to do, and the draft goes to the worker. If it is true, call spread_over()
+ * when the driver's call has returned, or if it is not made.
  */
-bool spread_admits(const struct opencl_command *draft, bool blocking);
+bool spread_admits(struct opencl_command *draft, bool blocking);
+/* The command needs spread/ no more; nothing happens if that was said before. Takes no lock. */
+void spread_over(struct opencl_command *command);
 
 /* On the worker: must spread_issue() be called for the command, with no engine entered? */
-bool spread_concerns(const struct opencl_command *command);
+bool spread_concerns(struct opencl_command *command);
 /*
  * Makes home ready for the command, or runs a launch on several devices. *ret_done: it has run, and
  * only its event must be waited for.
@@ -80,8 +84,6 @@ void spread_job_over(void);
 
 /* An image is created on the buffer, which stays at home from now on. */
 void spread_pin(struct mem_record *root);
-/* No handle and no command is left that could need its contents. */
-void spread_unused(struct mem_record *root);
 /* The record ends. */
 void spread_forget(struct mem_record *mem);
 void spread_program_done(struct spread_program *program);

@@ -88,6 +88,7 @@ cl_int image_transfer(const struct spread_image *image, const struct queue_recor
 
     for (size_t at = 0, n; at < rows && code == CL_SUCCESS; at += n) {
         size_t origin[3] = {0, at % image->region[1], at / image->region[1]}, region[3];
+        struct issue_blocking call;
         baton_nsec begin_at;
 
         n = image->region[1] - origin[1] < most ? image->region[1] - origin[1] : most;
@@ -96,12 +97,12 @@ cl_int image_transfer(const struct spread_image *image, const struct queue_recor
         region[2] = 1;
         engine_enter(engine, ENGINE_ALONE);
         begin_at = clock_now();
-        quirks_call_begin(queue, false);
-        code = out ? front.target.clEnqueueReadImage(queue->handle, mem, CL_TRUE, origin, region, row, 0,
-                                                     memory + at * row, 0, NULL, NULL)
-                   : front.target.clEnqueueWriteImage(queue->handle, mem, CL_TRUE, origin, region, row, 0,
-                                                      memory + at * row, 0, NULL, NULL);
-        quirks_call_end(queue);
+        issue_blocking_begin(&call, queue, CL_TRUE, NULL);
+        code = out ? front.target.clEnqueueReadImage(queue->handle, mem, call.blocking, origin, region, row,
+                                                     0, memory + at * row, 0, NULL, call.event)
+                   : front.target.clEnqueueWriteImage(queue->handle, mem, call.blocking, origin, region, row,
+                                                      0, memory + at * row, 0, NULL, call.event);
+        code = issue_blocking_end(&call, queue, code);
         engine_report(engine_of_kind(engine, kind), begin_at, clock_now(), NULL);
         engine_exit(engine, kind, ENGINE_ALONE);
     }

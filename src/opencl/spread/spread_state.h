@@ -12,7 +12,9 @@ struct spread_state {
      * all locks but a command buffer's. Engines are entered under it
      */
     pthread_mutex_t lock;
-    pthread_cond_t changed; /* a split stopped running */
+    pthread_cond_t changed;            /* a split stopped running */
+    struct command_callback *after;    /* spread_after() */
+    struct mem_record *_Atomic unused; /* spread_unused(); no lock */
     struct further_device devices[FURTHER_MAX];
     unsigned n_devices;
     struct peer_context {

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "opencl/layer.h"
+#include "opencl/spread/landing.h"
 #include "opencl/spread/split.h"
 
 static struct spread_buffer *nth_buffer(const struct split *split, unsigned i)
@@ -9,10 +10,8 @@ static struct spread_buffer *nth_buffer(const struct split *split, unsigned i)
     return i < split->n_outputs ? split->outputs[i].buffer : split->inputs[i - split->n_outputs].buffer;
 }
 
-/*
- * Merges everything pending in the buffers. Repeats if another split became pending during a wait.
- */
-static cl_int settle_all(struct split *split, struct queue_record *queue)
+/* Merges everything pending. Repeats if another split became pending during a wait. */
+static cl_int merge_pending(struct split *split, struct queue_record *queue)
 {
     unsigned n = split->n_outputs + split->n_inputs, settled = 0;
     cl_int code = CL_SUCCESS;
@@ -29,6 +28,20 @@ static cl_int settle_all(struct split *split, struct queue_record *queue)
     return code;
 }
 
+/* Merges everything pending in the buffers, and waits for commands that write them at home. */
+static cl_int settle_all(struct split *split, struct queue_record *queue)
+{
+    bool waited = true;
+    cl_int code = CL_SUCCESS;
+
+    while (waited && code == CL_SUCCESS) {
+        code = merge_pending(split, queue);
+        if (code == CL_SUCCESS)
+            landing_wait(split, queue, &waited);
+    }
+    return code;
+}
+
 /*
  * Counts what the program may have changed without a call as changed, and simplifies records with
  * too many ranges.
@@ -39,13 +52,9 @@ static cl_int refresh_all(struct split *split, struct queue_record *queue)
 
     for (unsigned i = 0; i < split->n_outputs + split->n_inputs && code == CL_SUCCESS; i++) {
         struct spread_buffer *buffer = nth_buffer(split, i);
-        struct range whole = {0, buffer->coherence.size};
 
-        if (!buffer_is_open(buffer) && !coherence_tight(&buffer->coherence))
-            continue;
-        code = buffer_make_valid(buffer, PLACE_HOME, whole, queue);
-        if (code == CL_SUCCESS)
-            coherence_written(&buffer->coherence, PLACE_HOME, whole);
+        if (buffer_is_open(buffer) || coherence_tight(&buffer->coherence))
+            code = buffer_bring_home(buffer, queue);
     }
     return code;
 }

@@ -32,6 +32,17 @@ static struct spread_buffer *named_buffer(const struct opencl_command *command, 
     return buffer && !buffer_is_open(buffer) ? buffer : NULL;
 }
 
+/*
+ * Nothing is pending, the copy there has room, and the record has room for one more range: a record
+ * that is full would forget where bytes are.
+ */
+static bool can_take(struct spread_buffer *buffer, int place, struct queue_record *queue)
+{
+    return split_settle(buffer, true, queue) == CL_SUCCESS &&
+           (!coherence_tight(&buffer->coherence) || buffer_bring_home(buffer, queue) == CL_SUCCESS) &&
+           buffer_room(buffer, place) == CL_SUCCESS;
+}
+
 void upload_to_chosen(struct opencl_command *command, bool *ret_done)
 {
     struct further_device *device;
@@ -41,9 +52,7 @@ void upload_to_chosen(struct opencl_command *command, bool *ret_done)
 
     *ret_done = false;
     if (placement_any() || !(device = placement_device(command->queue->device)) ||
-        !(buffer = named_buffer(command, &range)) ||
-        split_settle(buffer, true, command->queue) != CL_SUCCESS ||
-        buffer_room(buffer, device->place) != CL_SUCCESS ||
+        !(buffer = named_buffer(command, &range)) || !can_take(buffer, device->place, command->queue) ||
         buffer_upload(buffer, device->place, range, command->u.transfer.host, &timed) != CL_SUCCESS)
         return;
     coherence_written(&buffer->coherence, device->place, range);
