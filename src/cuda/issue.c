@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "client/job_record.h"
+#include "cuda/cuda_kinds.h"
 #include "cuda/cut.h"
 #include "cuda/events.h"
 #include "cuda/frees.h"
@@ -260,7 +261,7 @@ static void describe(const struct command *base, struct job_record_command *ret_
     const char *name = base->engine == ENGINE_EXECUTION ? "(copy)" : "";
 
     ret_record->bytes = (int64_t)base->bytes;
-    if (command->kind == COMMAND_LAUNCH) {
+    if (cuda_kind_of(command)->launch) {
         name = command->u.launch.function ? command->u.launch.function->name : "";
         (void)strncpy(ret_record->why, page_why_whole((enum page_counter)cut_why_whole(command)),
                       sizeof ret_record->why - 1);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "cuda/cuda_kinds.h"
 #include "cuda/front.h"
 #include "cuda/issue.h"
 #include "cuda/mark.h"
@@ -50,7 +51,7 @@ void submit_draft_own(struct cuda_command *ret_draft, unsigned index, struct str
 
 static void count(const struct cuda_command *draft)
 {
-    if (draft->kind == COMMAND_LAUNCH)
+    if (cuda_kind_of(draft)->launch)
         issue_count_whole(draft);
     else if (draft->base.bytes)
         runtime_count(COUNTER_COPIES, 1);
@@ -63,7 +64,7 @@ static void count(const struct cuda_command *draft)
  */
 static bool needs_times(const struct cuda_command *draft)
 {
-    return draft->kind != COMMAND_LAUNCH || !draft->base.meter || draft->base.predicted > SHORT_NS ||
+    return !cuda_kind_of(draft)->launch || !draft->base.meter || draft->base.predicted > SHORT_NS ||
            recorder_on() || front_is_whole() || front_captures() || meter_is_due(draft->base.meter);
 }
 
@@ -95,7 +96,7 @@ static void note_flight(struct cuda_command *draft, baton_nsec begin_at, bool ti
  */
 static void note_end(struct cuda_command *draft, baton_nsec begin_at, uint64_t place)
 {
-    if (draft->synchronise || (draft->kind == COMMAND_COPY && draft->u.copy.direction == COPY_OUT))
+    if (draft->synchronise || (cuda_kind_of(draft)->copy && draft->u.copy.direction == COPY_OUT))
         mark_passed(draft->stream->context, draft->stream, place);
     if (recorder_on())
         recorder_copy(draft->base.engine, draft->base.bytes, begin_at, clock_now());
@@ -194,7 +195,7 @@ struct cuda_command *submit_adopt(const struct cuda_command *draft, const struct
         }
         memcpy(command->owned, copied->memory, copied->size);
         command->call.args[copied->argument] = (uint64_t)command->owned;
-        if (command->kind == COMMAND_COPY)
+        if (cuda_kind_of(command)->copy)
             command->u.copy.from = (CUdeviceptr)command->owned;
     } else if (draft->kind == COMMAND_LAUNCH && !issue_adopt_launch(command)) {
         free(command);
@@ -233,7 +234,7 @@ void submit_to_graph(struct cuda_command *command)
  */
 static bool is_short(const struct cuda_command *command)
 {
-    return command->kind == COMMAND_LAUNCH && command->base.predicted <= pipe_piece_ns() / 4;
+    return cuda_kind_of(command)->launch && command->base.predicted <= pipe_piece_ns() / 4;
 }
 
 /*

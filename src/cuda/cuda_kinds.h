@@ -1,0 +1,23 @@
+/*
+ * What differs between the kinds of CUDA commands, in one table (cuda_kinds.c): one row per kind.
+ * Code that handles commands reads the row; it does not compare kinds.
+ */
+#ifndef CUDA_KINDS_H
+#define CUDA_KINDS_H
+
+#include "cuda/cuda_command.h"
+
+struct cuda_kind {
+    bool launch; /* a kernel: u.launch is in use */
+    bool copy;   /* a range of bytes: u.copy is in use */
+    bool fence;  /* the driver gets nothing of it */
+};
+
+extern const struct cuda_kind cuda_kinds[COMMAND_KINDS];
+
+static inline const struct cuda_kind *cuda_kind_of(const struct cuda_command *command)
+{
+    return &cuda_kinds[command->kind];
+}
+
+#endif
