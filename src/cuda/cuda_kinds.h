@@ -11,6 +11,13 @@ struct cuda_kind {
     bool launch; /* a kernel: u.launch is in use */
     bool copy;   /* a range of bytes: u.copy is in use */
     bool fence;  /* the driver gets nothing of it */
+
+    /* Is the draft surely valid (validate.h)? NULL: always. */
+    bool (*validate)(const struct cuda_command *draft);
+    /* Is it longer than a piece, and can it be cut? NULL: it is never cut. */
+    bool (*wants_cut)(const struct cuda_command *draft);
+    /* Gives [begin, limit) of a cut command to the driver. NULL: it is never cut. */
+    CUresult (*range)(struct cuda_command *command, struct piece_cut *cut, uint64_t begin, uint64_t limit);
 };
 
 extern const struct cuda_kind cuda_kinds[COMMAND_KINDS];

@@ -37,11 +37,9 @@ int64_t issue_predict(const struct cuda_command *draft)
 
 bool issue_wants_cut(const struct cuda_command *draft)
 {
-    if (draft->kind == COMMAND_LAUNCH)
-        return cut_wants_launch(draft);
-    if (draft->kind == COMMAND_ROWS)
-        return cut_wants_rows(draft);
-    return draft->kind == COMMAND_COPY && draft->u.copy.size > cut_chunk(draft);
+    const struct cuda_kind *kind = cuda_kind_of(draft);
+
+    return kind->wants_cut && kind->wants_cut(draft);
 }
 
 void issue_count_whole(const struct cuda_command *draft)
@@ -211,7 +209,7 @@ static int issue_range(struct command *base, struct piece_cut *cut, uint64_t beg
 {
     struct cuda_command *command = command_of(base);
     baton_nsec issued_at = clock_now();
-    CUresult code = cut_range(command, cut, begin, limit);
+    CUresult code = cuda_kind_of(command)->range(command, cut, begin, limit);
 
     if (code != CUDA_SUCCESS)
         return -(int)code;
