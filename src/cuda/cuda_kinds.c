@@ -1,6 +1,7 @@
 #include "cuda/cuda_kinds.h"
 
 #include "cuda/cut.h"
+#include "cuda/issue.h"
 #include "cuda/validate.h"
 
 /* clang-format off */
@@ -9,23 +10,29 @@ const struct cuda_kind cuda_kinds[COMMAND_KINDS] = {
 
     /* --- what may be cut --- */
     [COMMAND_LAUNCH] = {
-        .launch = true, .validate = validate_cuda_launch, .wants_cut = cut_wants_launch,
-        .range = cut_launch_range},
+        .launch = true, .validate = validate_cuda_launch,
+        .wants_cut = cut_wants_launch, .issue = cut_launch, .range = cut_launch_range,
+        .adopt = issue_adopt_launch, .keep = issue_keep_launch, .drop = issue_drop_launch},
     [COMMAND_COPY] = {
-        .copy = true, .validate = validate_cuda_copy, .wants_cut = cut_wants_copy, .range = cut_copy_range},
+        .copy = true, .validate = validate_cuda_copy,
+        .wants_cut = cut_wants_copy, .issue = cut_copy, .range = cut_copy_range},
     [COMMAND_ROWS] = {
-        .validate = validate_told, .wants_cut = cut_wants_rows, .range = cut_rows_range},
+        .validate = validate_told,
+        .wants_cut = cut_wants_rows, .issue = cut_rows, .range = cut_rows_range},
 
-    /* --- events --- */
-    [COMMAND_RECORD] = {0},
-    [COMMAND_WAIT_EVENT] = {0},
+    /* --- events: always held back --- */
+    [COMMAND_RECORD] = {
+        .issue = issue_record, .keep = issue_keep_recording, .drop = issue_drop_recording},
+    [COMMAND_WAIT_EVENT] = {
+        .issue = issue_wait_event, .keep = issue_keep_recording, .drop = issue_drop_recording,
+        .add_waits = issue_wait_for_recording},
 
-    /* --- calls with something of ours before or behind them --- */
-    [COMMAND_CALLBACK] = {.validate = validate_told},
-    [COMMAND_FREE] = {.validate = validate_told},
-    [COMMAND_DESTROY] = {.validate = validate_told},
-    [COMMAND_GRAPH] = {.validate = validate_told},
+    /* --- calls that something of ours goes with --- */
+    [COMMAND_CALLBACK] = {.validate = validate_told, .issue = issue_callback},
+    [COMMAND_FREE] = {.validate = validate_told, .give = issue_free},
+    [COMMAND_DESTROY] = {.validate = validate_told, .give = issue_destroy},
+    [COMMAND_GRAPH] = {.validate = validate_told, .issue = issue_graph, .keep = issue_keep_graph},
 
-    [COMMAND_FENCE] = {.fence = true},
+    [COMMAND_FENCE] = {.fence = true, .issue = issue_nothing},
 };
 /* clang-format on */

@@ -18,6 +18,28 @@ struct cuda_kind {
     bool (*wants_cut)(const struct cuda_command *draft);
     /* Gives [begin, limit) of a cut command to the driver. NULL: it is never cut. */
     CUresult (*range)(struct cuda_command *command, struct piece_cut *cut, uint64_t begin, uint64_t limit);
+
+    /*
+     * The driver's call, whole, and what of ours goes with it. On any thread. NULL: the call as it
+     * is.
+     */
+    CUresult (*give)(const struct cuda_command *command);
+    /*
+     * The same for a command that was held back; it may go in pieces instead (*ret_cut). On the
+     * thread that drives the engine. NULL: as `give`.
+     */
+    CUresult (*issue)(struct piece_pipe *pipe, struct cuda_command *command, bool *ret_cut);
+
+    /*
+     * Copies what the arguments of a command on the heap point at. False: no memory. NULL: the
+     * handler has named what is to be copied (submit.h), or nothing is.
+     */
+    bool (*adopt)(struct cuda_command *command);
+    /* A command on the heap takes its references, and drops them at its end. NULL: none. */
+    void (*keep)(struct cuda_command *command);
+    void (*drop)(struct cuda_command *command);
+    /* Between graph_open() and graph_close(): waits of its own. NULL: none. */
+    void (*add_waits)(struct cuda_command *command);
 };
 
 extern const struct cuda_kind cuda_kinds[COMMAND_KINDS];

@@ -179,6 +179,23 @@ CUresult submit_at_once(struct cuda_command *draft, bool blocking)
 
 /* --- held back --- */
 
+/* What its arguments point at; false: no memory. */
+static bool adopt_arguments(struct cuda_command *command, const struct submit_copied *copied)
+{
+    const struct cuda_kind *kind = cuda_kind_of(command);
+
+    if (!copied || !copied->memory)
+        return !kind->adopt || kind->adopt(command);
+    command->owned = malloc(copied->size ? copied->size : 1);
+    if (!command->owned)
+        return false;
+    memcpy(command->owned, copied->memory, copied->size);
+    command->call.args[copied->argument] = (uint64_t)command->owned;
+    if (kind->copy)
+        command->u.copy.from = (CUdeviceptr)command->owned;
+    return true;
+}
+
 /* The command's memory: the struct, then what its arguments point at. */
 struct cuda_command *submit_adopt(const struct cuda_command *draft, const struct submit_copied *copied)
 {
@@ -187,23 +204,14 @@ struct cuda_command *submit_adopt(const struct cuda_command *draft, const struct
     if (!command)
         return NULL;
     *command = *draft;
-    if (copied && copied->memory) {
-        command->owned = malloc(copied->size ? copied->size : 1);
-        if (!command->owned) {
-            free(command);
-            return NULL;
-        }
-        memcpy(command->owned, copied->memory, copied->size);
-        command->call.args[copied->argument] = (uint64_t)command->owned;
-        if (cuda_kind_of(command)->copy)
-            command->u.copy.from = (CUdeviceptr)command->owned;
-    } else if (draft->kind == COMMAND_LAUNCH && !issue_adopt_launch(command)) {
+    if (!adopt_arguments(command, copied)) {
         free(command);
         return NULL;
     }
     command_init(&command->base);
     stream_keep(command->stream);
-    issue_adopted(command);
+    if (cuda_kind_of(command)->keep)
+        cuda_kind_of(command)->keep(command);
     return command;
 }
 
@@ -215,7 +223,8 @@ void submit_open_locked(struct cuda_command *command)
 {
     graph_open(&command->base);
     stream_add_waits(command->stream, &command->base);
-    issue_add_waits(command);
+    if (cuda_kind_of(command)->add_waits)
+        cuda_kind_of(command)->add_waits(command);
 }
 
 void submit_to_graph(struct cuda_command *command)
@@ -258,8 +267,6 @@ static CUresult hold(struct cuda_command *draft, bool blocking, const struct sub
     if (!command)
         return submit_at_once(draft, blocking);
     command->reported = blocking;
-    if (command->kind == COMMAND_GRAPH)
-        atomic_fetch_add(&cuda_front.n_held_graphs, 1);
     submit_to_graph(command);
     if (blocking) {
         status = graph_wait(&command->base);
