@@ -98,9 +98,9 @@ struct session_listener {
 
 /*
  * Connects and starts the thread. settings and listener are copied; listener may be NULL. Waits for
- * the welcome of a daemon that listens, at most about 2 s, or 30 s if settings->require_daemon. On a
- * busy machine the welcome may take long. If commands passed through meanwhile, they would collide
- * with those of other clients.
+ * the welcome of a daemon that listens, at most about 2 s, or 30 s if settings->require_daemon. On
+ * a busy machine the welcome may take long. If commands passed through meanwhile, they would
+ * collide with those of other clients.
  * Returns at once without a daemon: 0 (passing through), or -ECONNREFUSED if
  * settings->require_daemon. -ENOMEM, -EAGAIN (no thread).
  */

@@ -27,6 +27,7 @@ enum command_kind {
     COMMAND_DESTROY,    /* cuStreamDestroy */
     COMMAND_GRAPH,      /* cuGraphLaunch */
     COMMAND_FENCE,      /* nothing: what comes behind waits for its end */
+    COMMAND_KINDS,
 };
 
 enum cuda_direction { COPY_IN, COPY_OUT, COPY_WITHIN };
@@ -68,7 +69,7 @@ struct cuda_command {
     bool over_on_return; /* the driver's call returns when the work is done */
     bool reported;       /* a call waits for it and returns its result */
     bool at_once;        /* it cannot be copied: never held back */
-    bool valid;          /* COMMAND_CALL: the handler has found its arguments valid */
+    bool valid;          /* the handler has found its arguments valid: for validate_told() */
     union {
         struct command_launch launch;
         struct command_copy copy;

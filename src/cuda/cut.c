@@ -124,9 +124,10 @@ CUresult cut_launch(struct piece_pipe *pipe, struct cuda_command *command, bool 
     return (CUresult)-code;
 }
 
-static CUresult launch_range(struct cuda_command *command, struct launch_cut *cut, uint64_t begin,
-                             uint64_t limit)
+CUresult cut_launch_range(struct cuda_command *command, struct piece_cut *base, uint64_t begin,
+                          uint64_t limit)
 {
+    struct launch_cut *cut = (struct launch_cut *)(void *)base;
     const struct command_launch *launch = &command->u.launch;
     void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, cut->buffer, CU_LAUNCH_PARAM_BUFFER_SIZE,
                      &cut->buffer_size, CU_LAUNCH_PARAM_END};
@@ -141,12 +142,18 @@ static CUresult launch_range(struct cuda_command *command, struct launch_cut *cu
 
 /* --- copies --- */
 
-static CUresult copy_range(struct cuda_command *command, uint64_t begin, uint64_t limit)
+bool cut_wants_copy(const struct cuda_command *command)
+{
+    return command->u.copy.size > cut_chunk(command);
+}
+
+CUresult cut_copy_range(struct cuda_command *command, struct piece_cut *cut, uint64_t begin, uint64_t limit)
 {
     const struct command_copy *copy = &command->u.copy;
     CUstream stream = command->on->handle;
     size_t size = (size_t)(limit - begin);
 
+    (void)cut;
     if (copy->direction == COPY_IN)
         return cuda_front.genuine.cuMemcpyHtoDAsync_v2(copy->to + begin, (const void *)(copy->from + begin),
                                                        size, stream);
@@ -177,11 +184,12 @@ bool cut_wants_rows(const struct cuda_command *command)
 }
 
 /* Whole rows; a chunk that reaches over the end of a plane takes several calls. */
-static CUresult rows_range(struct cuda_command *command, uint64_t begin, uint64_t limit)
+CUresult cut_rows_range(struct cuda_command *command, struct piece_cut *cut, uint64_t begin, uint64_t limit)
 {
     const struct command_rows *rows = &command->u.rows;
     CUresult code = CUDA_SUCCESS;
 
+    (void)cut;
     while (begin < limit && code == CUDA_SUCCESS) {
         size_t z = begin / rows->height, y = begin % rows->height;
         size_t n = limit - begin < rows->height - y ? limit - begin : rows->height - y;
@@ -219,13 +227,4 @@ CUresult cut_rows(struct piece_pipe *pipe, struct cuda_command *command, bool *r
     cut.step = cut.least = cut.step ? cut.step : 1;
     *ret_cut = true;
     return (CUresult)-pipe_run(pipe, &cut, (struct piece_source){.end = rows->height * rows->depth});
-}
-
-CUresult cut_range(struct cuda_command *command, struct piece_cut *cut, uint64_t begin, uint64_t limit)
-{
-    if (command->kind == COMMAND_LAUNCH)
-        return launch_range(command, (struct launch_cut *)(void *)cut, begin, limit);
-    if (command->kind == COMMAND_ROWS)
-        return rows_range(command, begin, limit);
-    return copy_range(command, begin, limit);
 }

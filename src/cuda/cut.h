@@ -15,6 +15,9 @@ bool cut_wants_launch(const struct cuda_command *command);
 /* Why a launch runs whole; COUNTER_PIECES: it does not. */
 enum session_counter cut_why_whole(const struct cuda_command *command);
 
+/* Are there more bytes than a chunk has? */
+bool cut_wants_copy(const struct cuda_command *command);
+
 /* Are there several rows, and more bytes than a chunk has? */
 bool cut_wants_rows(const struct cuda_command *command);
 
@@ -28,7 +31,11 @@ size_t cut_chunk(const struct cuda_command *command);
 CUresult cut_launch(struct piece_pipe *pipe, struct cuda_command *command, bool *ret_cut);
 CUresult cut_copy(struct piece_pipe *pipe, struct cuda_command *command, bool *ret_cut);
 CUresult cut_rows(struct piece_pipe *pipe, struct cuda_command *command, bool *ret_cut);
-/* For driver_ops::issue_range. */
-CUresult cut_range(struct cuda_command *command, struct piece_cut *cut, uint64_t begin, uint64_t limit);
+
+/* The driver's calls of units [begin, limit) of such a command. On the same thread. */
+CUresult cut_launch_range(struct cuda_command *command, struct piece_cut *base, uint64_t begin,
+                          uint64_t limit);
+CUresult cut_copy_range(struct cuda_command *command, struct piece_cut *cut, uint64_t begin, uint64_t limit);
+CUresult cut_rows_range(struct cuda_command *command, struct piece_cut *cut, uint64_t begin, uint64_t limit);
 
 #endif

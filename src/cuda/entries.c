@@ -60,7 +60,7 @@ static bool is_form_of(const char *symbol, const char *plain)
                                                    strcmp(symbol + length, "_ptsz") == 0);
 }
 
-/* Rows of names.def say it; an EXTRA name tells by its end. */
+/* The rows of cuda_abi/names.def say it; an EXTRA name tells by its end. */
 static enum form form_of(const char *symbol, enum form said)
 {
     size_t length = strlen(symbol);

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "client/job_record.h"
+#include "cuda/cuda_kinds.h"
 #include "cuda/cut.h"
 #include "cuda/events.h"
 #include "cuda/frees.h"
@@ -36,11 +37,9 @@ int64_t issue_predict(const struct cuda_command *draft)
 
 bool issue_wants_cut(const struct cuda_command *draft)
 {
-    if (draft->kind == COMMAND_LAUNCH)
-        return cut_wants_launch(draft);
-    if (draft->kind == COMMAND_ROWS)
-        return cut_wants_rows(draft);
-    return draft->kind == COMMAND_COPY && draft->u.copy.size > cut_chunk(draft);
+    const struct cuda_kind *kind = cuda_kind_of(draft);
+
+    return kind->wants_cut && kind->wants_cut(draft);
 }
 
 void issue_count_whole(const struct cuda_command *draft)
@@ -112,87 +111,119 @@ bool issue_adopt_launch(struct cuda_command *command)
     return !command->u.launch.params || adopt_params(command);
 }
 
-void issue_adopted(struct cuda_command *command)
+void issue_keep_launch(struct cuda_command *command)
 {
-    if (command->kind == COMMAND_LAUNCH && command->u.launch.function)
+    if (command->u.launch.function)
         function_keep(command->u.launch.function);
-    if (command->kind == COMMAND_RECORD || command->kind == COMMAND_WAIT_EVENT)
-        recording_keep(command->u.recording);
 }
 
-void issue_add_waits(struct cuda_command *command)
+void issue_drop_launch(struct cuda_command *command)
 {
-    if (command->kind == COMMAND_WAIT_EVENT)
-        recording_wait(command->u.recording, &command->base);
+    function_drop(command->u.launch.function);
+}
+
+void issue_keep_recording(struct cuda_command *command)
+{
+    recording_keep(command->u.recording);
+}
+
+void issue_drop_recording(struct cuda_command *command)
+{
+    recording_drop(command->u.recording);
+}
+
+void issue_keep_graph(struct cuda_command *command)
+{
+    (void)command;
+    atomic_fetch_add(&cuda_front.n_held_graphs, 1);
+}
+
+void issue_wait_for_recording(struct cuda_command *command)
+{
+    recording_wait(command->u.recording, &command->base);
+}
+
+/* --- on any thread --- */
+
+CUresult issue_call(const struct cuda_command *command)
+{
+    const struct cuda_kind *kind = cuda_kind_of(command);
+
+    return kind->give ? kind->give(command) : call_invoke(&command->call);
+}
+
+CUresult issue_free(const struct cuda_command *command)
+{
+    return frees_issue(&command->call);
+}
+
+/* The stream is forgotten before the driver can give the handle to another. */
+CUresult issue_destroy(const struct cuda_command *command)
+{
+    mark_close(command->stream);
+    stream_forget((CUstream)command->call.args[0]);
+    return call_invoke(&command->call);
 }
 
 /* --- on the thread that drives the engine --- */
 
-CUresult issue_call(const struct cuda_command *command)
+CUresult issue_record(struct piece_pipe *pipe, struct cuda_command *command, bool *ret_cut)
 {
-    if (command->kind == COMMAND_FREE)
-        return frees_issue(&command->call);
-    if (command->kind == COMMAND_DESTROY) { /* before the driver can give the handle to another stream */
-        mark_close(command->stream);
-        stream_forget((CUstream)command->call.args[0]);
-    }
-    return call_invoke(&command->call);
+    (void)pipe;
+    (void)ret_cut;
+    return recording_issue(command->u.recording, &command->call);
+}
+
+CUresult issue_wait_event(struct piece_pipe *pipe, struct cuda_command *command, bool *ret_cut)
+{
+    (void)pipe;
+    (void)ret_cut;
+    return recording_issue_wait(command->u.recording, &command->call);
 }
 
 /* A context that broke meanwhile refuses it; the program is told, as a driver would tell it. */
-static CUresult call_back(const struct call *call)
+CUresult issue_callback(struct piece_pipe *pipe, struct cuda_command *command, bool *ret_cut)
 {
+    const struct call *call = &command->call;
     CUresult code = call_invoke(call);
 
+    (void)pipe;
+    (void)ret_cut;
     if (code != CUDA_SUCCESS)
         ((CUstreamCallback)call->args[1])((CUstream)call->args[0], code, (void *)call->args[2]);
     return code;
 }
 
-static CUresult launch_graph(const struct call *call)
+CUresult issue_graph(struct piece_pipe *pipe, struct cuda_command *command, bool *ret_cut)
 {
-    CUresult code = call_invoke(call);
+    CUresult code = call_invoke(&command->call);
 
+    (void)pipe;
+    (void)ret_cut;
     atomic_fetch_sub(&cuda_front.n_held_graphs, 1);
     return code;
 }
 
-static CUresult call_driver(struct piece_pipe *pipe, struct cuda_command *command, bool *ret_cut)
+CUresult issue_nothing(struct piece_pipe *pipe, struct cuda_command *command, bool *ret_cut)
 {
-    *ret_cut = false;
-    switch (command->kind) {
-    case COMMAND_LAUNCH:
-        return cut_launch(pipe, command, ret_cut);
-    case COMMAND_COPY:
-        return cut_copy(pipe, command, ret_cut);
-    case COMMAND_ROWS:
-        return cut_rows(pipe, command, ret_cut);
-    case COMMAND_RECORD:
-        return recording_issue(command->u.recording, &command->call);
-    case COMMAND_WAIT_EVENT:
-        return recording_issue_wait(command->u.recording, &command->call);
-    case COMMAND_FENCE:
-        return CUDA_SUCCESS;
-    case COMMAND_CALLBACK:
-        return call_back(&command->call);
-    case COMMAND_GRAPH:
-        return launch_graph(&command->call);
-    default:
-        return issue_call(command);
-    }
+    (void)pipe;
+    (void)command;
+    (void)ret_cut;
+    return CUDA_SUCCESS;
 }
 
 static int issue(struct piece_pipe *pipe, struct command *base, struct mark **ret_mark)
 {
     struct cuda_command *command = command_of(base);
+    const struct cuda_kind *kind = cuda_kind_of(command);
     struct context_record *context = command->stream->context;
     baton_nsec issued_at = clock_now();
     struct context_visit visit;
-    bool cut;
+    bool cut = false;
 
     context_visit_begin(command->on->context, &visit);
     mark_close(command->on); /* the times of what was issued directly are not this command's */
-    command->result = call_driver(pipe, command, &cut);
+    command->result = kind->issue ? kind->issue(pipe, command, &cut) : issue_call(command);
     if (command->fence)
         mark_fence_arm(command->fence, command->stream);
     if (command->result == CUDA_SUCCESS && base->leased && !cut)
@@ -210,7 +241,7 @@ static int issue_range(struct command *base, struct piece_cut *cut, uint64_t beg
 {
     struct cuda_command *command = command_of(base);
     baton_nsec issued_at = clock_now();
-    CUresult code = cut_range(command, cut, begin, limit);
+    CUresult code = cuda_kind_of(command)->range(command, cut, begin, limit);
 
     if (code != CUDA_SUCCESS)
         return -(int)code;
@@ -244,10 +275,8 @@ static void free_command(struct command *base)
 {
     struct cuda_command *command = command_of(base);
 
-    if (command->kind == COMMAND_LAUNCH)
-        function_drop(command->u.launch.function);
-    if (command->kind == COMMAND_RECORD || command->kind == COMMAND_WAIT_EVENT)
-        recording_drop(command->u.recording);
+    if (cuda_kind_of(command)->drop)
+        cuda_kind_of(command)->drop(command);
     mark_drop(command->fence);
     stream_drop(command->stream);
     free(command->owned);
@@ -260,7 +289,7 @@ static void describe(const struct command *base, struct job_record_command *ret_
     const char *name = base->engine == ENGINE_EXECUTION ? "(copy)" : "";
 
     ret_record->bytes = (int64_t)base->bytes;
-    if (command->kind == COMMAND_LAUNCH) {
+    if (cuda_kind_of(command)->launch) {
         name = command->u.launch.function ? command->u.launch.function->name : "";
         (void)strncpy(ret_record->why, page_why_whole((enum page_counter)cut_why_whole(command)),
                       sizeof ret_record->why - 1);

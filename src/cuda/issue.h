@@ -26,11 +26,26 @@ bool issue_wants_cut(const struct cuda_command *draft);
 /* Counts a launch that goes to the driver whole. */
 void issue_count_whole(const struct cuda_command *draft);
 
-/* For submit_adopt(): copies a launch's arguments; false: no memory. Then takes references. */
-bool issue_adopt_launch(struct cuda_command *command);
-void issue_adopted(struct cuda_command *command);
+/* --- for the rows of kinds: functions of the columns of cuda_kinds.h --- */
 
-/* Between graph_open() and graph_close(): waits of its own kind. */
-void issue_add_waits(struct cuda_command *command);
+/* adopt */
+bool issue_adopt_launch(struct cuda_command *command);
+/* keep, drop */
+void issue_keep_launch(struct cuda_command *command);
+void issue_drop_launch(struct cuda_command *command);
+void issue_keep_recording(struct cuda_command *command);
+void issue_drop_recording(struct cuda_command *command);
+void issue_keep_graph(struct cuda_command *command); /* counts it until the driver has it */
+/* add_waits */
+void issue_wait_for_recording(struct cuda_command *command);
+/* give */
+CUresult issue_free(const struct cuda_command *command);
+CUresult issue_destroy(const struct cuda_command *command);
+/* issue */
+CUresult issue_record(struct piece_pipe *pipe, struct cuda_command *command, bool *ret_cut);
+CUresult issue_wait_event(struct piece_pipe *pipe, struct cuda_command *command, bool *ret_cut);
+CUresult issue_callback(struct piece_pipe *pipe, struct cuda_command *command, bool *ret_cut);
+CUresult issue_graph(struct piece_pipe *pipe, struct cuda_command *command, bool *ret_cut);
+CUresult issue_nothing(struct piece_pipe *pipe, struct cuda_command *command, bool *ret_cut);
 
 #endif

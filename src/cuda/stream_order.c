@@ -1,6 +1,6 @@
 /* What must not overtake what, and waiting for it; visits of contexts. */
 #include "cuda/context_gates.h"
-#include "cuda/cuda_command.h"
+#include "cuda/cuda_kinds.h"
 #include "cuda/front.h"
 #include "cuda/mark.h"
 #include "cuda/objects.h"
@@ -127,7 +127,7 @@ static struct command *newest_not_given(const struct stream_record *stream)
     {
         struct command *command = list_entry(at, struct command, in_queue);
 
-        if (!command->issued && command_of(command)->kind != COMMAND_FENCE)
+        if (!command->issued && !cuda_kind_of(command_of(command))->fence)
             newest = command;
     }
     if (newest)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "cuda/cuda_kinds.h"
 #include "cuda/front.h"
 #include "cuda/issue.h"
 #include "cuda/mark.h"
@@ -50,7 +51,7 @@ void submit_draft_own(struct cuda_command *ret_draft, unsigned index, struct str
 
 static void count(const struct cuda_command *draft)
 {
-    if (draft->kind == COMMAND_LAUNCH)
+    if (cuda_kind_of(draft)->launch)
         issue_count_whole(draft);
     else if (draft->base.bytes)
         runtime_count(COUNTER_COPIES, 1);
@@ -63,7 +64,7 @@ static void count(const struct cuda_command *draft)
  */
 static bool needs_times(const struct cuda_command *draft)
 {
-    return draft->kind != COMMAND_LAUNCH || !draft->base.meter || draft->base.predicted > SHORT_NS ||
+    return !cuda_kind_of(draft)->launch || !draft->base.meter || draft->base.predicted > SHORT_NS ||
            recorder_on() || front_is_whole() || front_captures() || meter_is_due(draft->base.meter);
 }
 
@@ -95,7 +96,7 @@ static void note_flight(struct cuda_command *draft, baton_nsec begin_at, bool ti
  */
 static void note_end(struct cuda_command *draft, baton_nsec begin_at, uint64_t place)
 {
-    if (draft->synchronise || (draft->kind == COMMAND_COPY && draft->u.copy.direction == COPY_OUT))
+    if (draft->synchronise || (cuda_kind_of(draft)->copy && draft->u.copy.direction == COPY_OUT))
         mark_passed(draft->stream->context, draft->stream, place);
     if (recorder_on())
         recorder_copy(draft->base.engine, draft->base.bytes, begin_at, clock_now());
@@ -178,6 +179,23 @@ CUresult submit_at_once(struct cuda_command *draft, bool blocking)
 
 /* --- held back --- */
 
+/* What its arguments point at; false: no memory. */
+static bool adopt_arguments(struct cuda_command *command, const struct submit_copied *copied)
+{
+    const struct cuda_kind *kind = cuda_kind_of(command);
+
+    if (!copied || !copied->memory)
+        return !kind->adopt || kind->adopt(command);
+    command->owned = malloc(copied->size ? copied->size : 1);
+    if (!command->owned)
+        return false;
+    memcpy(command->owned, copied->memory, copied->size);
+    command->call.args[copied->argument] = (uint64_t)command->owned;
+    if (kind->copy)
+        command->u.copy.from = (CUdeviceptr)command->owned;
+    return true;
+}
+
 /* The command's memory: the struct, then what its arguments point at. */
 struct cuda_command *submit_adopt(const struct cuda_command *draft, const struct submit_copied *copied)
 {
@@ -186,23 +204,14 @@ struct cuda_command *submit_adopt(const struct cuda_command *draft, const struct
     if (!command)
         return NULL;
     *command = *draft;
-    if (copied && copied->memory) {
-        command->owned = malloc(copied->size ? copied->size : 1);
-        if (!command->owned) {
-            free(command);
-            return NULL;
-        }
-        memcpy(command->owned, copied->memory, copied->size);
-        command->call.args[copied->argument] = (uint64_t)command->owned;
-        if (command->kind == COMMAND_COPY)
-            command->u.copy.from = (CUdeviceptr)command->owned;
-    } else if (draft->kind == COMMAND_LAUNCH && !issue_adopt_launch(command)) {
+    if (!adopt_arguments(command, copied)) {
         free(command);
         return NULL;
     }
     command_init(&command->base);
     stream_keep(command->stream);
-    issue_adopted(command);
+    if (cuda_kind_of(command)->keep)
+        cuda_kind_of(command)->keep(command);
     return command;
 }
 
@@ -214,7 +223,8 @@ void submit_open_locked(struct cuda_command *command)
 {
     graph_open(&command->base);
     stream_add_waits(command->stream, &command->base);
-    issue_add_waits(command);
+    if (cuda_kind_of(command)->add_waits)
+        cuda_kind_of(command)->add_waits(command);
 }
 
 void submit_to_graph(struct cuda_command *command)
@@ -233,7 +243,7 @@ void submit_to_graph(struct cuda_command *command)
  */
 static bool is_short(const struct cuda_command *command)
 {
-    return command->kind == COMMAND_LAUNCH && command->base.predicted <= pipe_piece_ns() / 4;
+    return cuda_kind_of(command)->launch && command->base.predicted <= pipe_piece_ns() / 4;
 }
 
 /*
@@ -257,8 +267,6 @@ static CUresult hold(struct cuda_command *draft, bool blocking, const struct sub
     if (!command)
         return submit_at_once(draft, blocking);
     command->reported = blocking;
-    if (command->kind == COMMAND_GRAPH)
-        atomic_fetch_add(&cuda_front.n_held_graphs, 1);
     submit_to_graph(command);
     if (blocking) {
         status = graph_wait(&command->base);

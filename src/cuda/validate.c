@@ -1,5 +1,6 @@
 #include "cuda/validate.h"
 
+#include "cuda/cuda_kinds.h"
 #include "cuda/function.h"
 #include "cuda/front.h"
 #include "cuda/migrate/moved_memory.h"
@@ -68,7 +69,7 @@ bool validate_copy_2d(const CUDA_MEMCPY2D *about)
                          about->dstY, about->dstPitch, about->WidthInBytes, about->Height);
 }
 
-static bool launch_is_valid(const struct cuda_command *command)
+bool validate_cuda_launch(const struct cuda_command *command)
 {
     const struct command_launch *launch = &command->u.launch;
     const struct device_record *device = command->stream->context->device;
@@ -87,8 +88,9 @@ static bool launch_is_valid(const struct cuda_command *command)
            launch->shared <= function_shared_limit(launch->function, device);
 }
 
-static bool copy_is_valid(const struct command_copy *copy)
+bool validate_cuda_copy(const struct cuda_command *command)
 {
+    const struct command_copy *copy = &command->u.copy;
     bool to_device = copy->direction != COPY_OUT, from_device = copy->direction != COPY_IN;
 
     return copy->size > 0 && (to_device || copy->to) && (from_device || copy->from) &&
@@ -96,21 +98,14 @@ static bool copy_is_valid(const struct command_copy *copy)
            (!from_device || validate_device_range(copy->from, copy->size));
 }
 
+bool validate_told(const struct cuda_command *command)
+{
+    return command->valid;
+}
+
 bool validate_command(const struct cuda_command *command)
 {
-    switch (command->kind) {
-    case COMMAND_LAUNCH:
-        return launch_is_valid(command);
-    case COMMAND_COPY:
-        return copy_is_valid(&command->u.copy);
-    case COMMAND_CALL:
-    case COMMAND_ROWS:
-    case COMMAND_CALLBACK:
-    case COMMAND_FREE:
-    case COMMAND_DESTROY:
-    case COMMAND_GRAPH:
-        return command->valid;
-    default:
-        return true;
-    }
+    const struct cuda_kind *kind = cuda_kind_of(command);
+
+    return !kind->validate || kind->validate(command);
 }

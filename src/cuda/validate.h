@@ -7,7 +7,13 @@
 
 #include "cuda/cuda_command.h"
 
+/* By the command's kind (cuda_kinds.h). */
 bool validate_command(const struct cuda_command *command);
+
+/* For the rows of kinds. */
+bool validate_cuda_launch(const struct cuda_command *command);
+bool validate_cuda_copy(const struct cuda_command *command);
+bool validate_told(const struct cuda_command *command); /* the handler has looked: cuda_command::valid */
 
 /* Does a device range lie within one allocation? */
 bool validate_device_range(CUdeviceptr address, size_t size);

@@ -349,10 +349,7 @@ static void await_queue(struct command_queue *queue)
     graph_lock();
 }
 
-/*
- * Every wait also ends when the process ends, because an exit handler of the program may join the
- * waiting thread.
- */
+/* A wait also ends with the process: an exit handler of the program may join the waiting thread. */
 int graph_wait(struct command *command)
 {
     int status;

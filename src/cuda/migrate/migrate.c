@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "client/place.h"
+#include "cuda/cuda_kinds.h"
 #include "cuda/front.h"
 #include "cuda/migrate/code.h"
 #include "cuda/migrate/inside.h"
@@ -260,7 +261,7 @@ static bool fits(const struct cuda_command *draft)
     const char *base = draft->call.entry->base;
     const struct command_copy *copy = &draft->u.copy;
 
-    if (draft->kind == COMMAND_COPY)
+    if (cuda_kind_of(draft)->copy)
         return (copy->direction == COPY_OUT || memory_may_touch(copy->to, copy->size)) &&
                (copy->direction == COPY_IN || memory_may_touch(copy->from, copy->size));
     if (strncmp(base, "cuMemsetD2D", sizeof "cuMemsetD2D" - 1) == 0)
@@ -281,7 +282,7 @@ static CUresult point(struct cuda_command *draft, unsigned place)
     struct stream_record *stream = place_stream(place, draft->base.engine);
     CUresult code;
 
-    if (draft->kind == COMMAND_LAUNCH) {
+    if (cuda_kind_of(draft)->launch) {
         void *function = NULL, *piece = NULL;
 
         if (!draft->u.launch.function)

@@ -26,7 +26,7 @@ void spread_unlock(void);
 
 /*
  * With the lock held: to be run when the lock has been released. A thread that drives an engine
- * leaves it to the worker (worker.h).
+ * leaves it to the worker (engine/worker.h).
  */
 void spread_after(struct command_callback *callback);
 
