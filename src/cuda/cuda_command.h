@@ -27,7 +27,7 @@ enum command_kind {
     COMMAND_DESTROY,    /* cuStreamDestroy */
     COMMAND_GRAPH,      /* cuGraphLaunch */
     COMMAND_FENCE,      /* nothing: what comes behind waits for its end */
-    COMMAND_KINDS,
+    CUDA_KINDS,
 };
 
 enum cuda_direction { COPY_IN, COPY_OUT, COPY_WITHIN };

@@ -5,7 +5,7 @@
 #include "cuda/validate.h"
 
 /* clang-format off */
-const struct cuda_kind cuda_kinds[COMMAND_KINDS] = {
+const struct cuda_kind cuda_kinds[CUDA_KINDS] = {
     [COMMAND_CALL] = {.validate = validate_told},
 
     /* --- what may be cut --- */

@@ -42,7 +42,7 @@ struct cuda_kind {
     void (*add_waits)(struct cuda_command *command);
 };
 
-extern const struct cuda_kind cuda_kinds[COMMAND_KINDS];
+extern const struct cuda_kind cuda_kinds[CUDA_KINDS];
 
 static inline const struct cuda_kind *cuda_kind_of(const struct cuda_command *command)
 {
