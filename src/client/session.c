@@ -112,19 +112,19 @@ static void fill_hello(const struct settings *settings, struct frame_hello *hell
         hello->key = (uint64_t)clock_now();
 }
 
-/* Until the first attempt is over: welcomed, or there is no daemon. */
+/*
+ * Until the first attempt is over: welcomed, or there is no daemon. A wait for a condition may also
+ * end without a reason, before the thread has dialled.
+ */
 static void wait_for_welcome(struct session *session, baton_nsec patience)
 {
     baton_nsec until_at = clock_now() + patience;
     struct timespec until = {until_at / NSEC_PER_SEC, until_at % NSEC_PER_SEC};
 
     pthread_mutex_lock(&session->lock);
-    while (session->protocol.state != PROTOCOL_ONLINE) {
+    while (session->protocol.state != PROTOCOL_ONLINE && !session->attempted)
         if (pthread_cond_timedwait(&session->welcomed, &session->lock, &until) != 0)
             break;
-        if (session->socket < 0 && session->protocol.state == PROTOCOL_OFFLINE)
-            break;
-    }
     pthread_mutex_unlock(&session->lock);
 }
 

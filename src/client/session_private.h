@@ -50,7 +50,8 @@ struct session {
     struct session_listener listener;
     struct protocol protocol;
     struct page *private_page;
-    int socket; /* -1: none */
+    bool attempted; /* the first connection has failed or ended; guarded by the lock */
+    int socket;     /* -1: none */
     ino_t socket_inode;
     baton_nsec dialled_at; /* when it was connected */
     _Atomic int wake;      /* timerfd: the thread has something to do */

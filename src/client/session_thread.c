@@ -99,6 +99,7 @@ static bool hang_up(struct session *session)
     was_online = atomic_exchange(&session->view.online, false);
     atomic_store(&session->view.one_bus, false);
     protocol_lost(&session->protocol);
+    session->attempted = true;
     pthread_cond_broadcast(&session->welcomed);
     pthread_mutex_unlock(&session->lock);
     heard(session); /* the connection is broken */
@@ -291,6 +292,7 @@ static void *thread_main(void *argument)
         if (session->socket < 0) {
             deliver_all(session);
             pthread_mutex_lock(&session->lock);
+            session->attempted = true;
             pthread_cond_broadcast(&session->welcomed);
             pthread_mutex_unlock(&session->lock);
             wait_for_daemon(session);
