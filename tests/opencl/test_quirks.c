@@ -82,21 +82,21 @@ START_TEST(another_driver_has_none_whatever_its_device_is_called)
 }
 END_TEST
 
-/* PoCL 3.0-rc2, and PoCL of Debian 12 and 13. tests/base/test_driver_quirks.c has each row. */
+/* PoCL of Debian 12 and 13, and before grids had a width. tests/base/test_driver_quirks.c has each row. */
 START_TEST(the_version_that_the_driver_reports_decides)
 {
     static const struct {
         const char *driver;
         bool has;
     } cases[] = {
-        {"3.0-rc2", false}, {"3.1+debian", true}, {"6.0+debian", true}, {"unknown", true}, {"", true}};
+        {"1.3-rc2", false}, {"3.1+debian", true}, {"6.0+debian", true}, {"unknown", true}, {"", true}};
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct quirks quirks;
 
         driver_version = cases[i].driver;
         quirks = quirks_of("OpenCL 3.0 PoCL HSTR: pthread-x86_64-pc-linux-gnu", "pthread-AMD EPYC");
-        ck_assert_msg(quirks_have(&quirks, QUIRK_ENQUEUE_ALONE) == cases[i].has, "%s", cases[i].driver);
+        ck_assert_msg(quirks_have(&quirks, QUIRK_WIDE_GRIDS) == cases[i].has, "%s", cases[i].driver);
     }
 }
 END_TEST
