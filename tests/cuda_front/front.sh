@@ -165,7 +165,7 @@ nvcc_programs() { # NAMES
         done
         [ "$(number kernel_launches)" -gt 0 ]
         verdict $? "$name: its launches are seen: $(head -c 200 "$scratch/stats")"
-        under slices "$scratch/$name" >"$scratch/out" 2>&1
+        under slices "$program" >"$scratch/out" 2>&1
         [ "$(number pieces)" -gt 0 ]
         verdict $? "$name: its kernels run in pieces: $(head -c 200 "$scratch/stats")"
     done
