@@ -8,9 +8,9 @@
 #include "cuda/context_gates.h"
 #include "cuda/events_private.h"
 #include "cuda/front.h"
+#include "cuda/graph_order.h"
 #include "cuda/objects.h"
 #include "cuda/submit.h"
-#include "cuda_abi/memory_abi.h"
 #include "engine/graph.h"
 #include "engine/handle_table.h"
 #include "engine/inferred_job.h"
@@ -26,6 +26,7 @@ void events_init(void)
     handle_table_init(&cuda_front.events.table, keep);
     handle_table_init(&cuda_front.events.owners, NULL);
     handle_table_init(&cuda_front.events.shared, NULL);
+    graphs_init();
 }
 
 void recording_keep(struct recording *recording)
@@ -210,32 +211,6 @@ CUresult event_record_held(struct cuda_command *draft, CUevent event)
     return CUDA_SUCCESS;
 }
 
-CUresult route_event_create(struct call *call)
-{
-    CUresult code = call_invoke(call);
-    CUcontext owner = NULL;
-
-    if (code == CUDA_SUCCESS && cuda_front.genuine.cuCtxGetCurrent(&owner) == CUDA_SUCCESS && owner)
-        (void)handle_table_put(&cuda_front.events.owners, *(CUevent *)call->args[0], owner);
-    return code;
-}
-
-bool event_is_known(CUevent event)
-{
-    return event && handle_table_find(&cuda_front.events.owners, event);
-}
-
-bool event_is_of(CUevent event, const struct context_record *context)
-{
-    return event && handle_table_find(&cuda_front.events.owners, event) == (void *)context->handle;
-}
-
-bool event_is_shared(CUevent event)
-{
-    return atomic_load_explicit(&cuda_front.events.any_shared, memory_order_relaxed) && event &&
-           handle_table_find(&cuda_front.events.shared, event);
-}
-
 /*
  * On the calling thread, when the driver has all that is before it in the stream. The driver may
  * still be waiting there for the host: the record goes behind that.
@@ -244,6 +219,12 @@ static CUresult record_shared(const struct call *call, CUevent event, struct str
 {
     stream_wait_given(stream);
     return event_record_now(call, event);
+}
+
+/* cuEventRecord(event, stream), cuEventRecordWithFlags(event, stream, flags) */
+static bool is_external(const struct call *call)
+{
+    return call->entry->arguments == 3 && (unsigned)call->args[2] != 0;
 }
 
 CUresult route_event_record(struct call *call)
@@ -260,11 +241,14 @@ CUresult route_event_record(struct call *call)
         stream_name(stream, call);
         gates_pass(stream);
     }
-    if (captured) {
+    if (captured && is_external(call)) {
+        graphs_note_event(event); /* a node: the event has no new record */
+        code = call_invoke(call);
+    } else if (captured) {
         code = event_record_now(call, event);
     } else if (event_is_shared(event)) {
         code = record_shared(call, event, stream);
-    } else if (front_is_whole() || (call->entry->arguments == 3 && (unsigned)call->args[2] != 0) ||
+    } else if (front_is_whole() || is_external(call) ||
                (!runtime.queue_everything && stream_unhindered(stream)) ||
                !event_is_of(event, stream->context)) {
         stream_wait_turn(stream);
@@ -327,8 +311,7 @@ bool recording_is_held(const struct recording *recording)
     return held;
 }
 
-/* Until the driver has the record. */
-static void await_record(struct recording *recording)
+void recording_await(struct recording *recording)
 {
     struct command *command = recording ? held_command(recording) : NULL;
 
@@ -336,50 +319,6 @@ static void await_record(struct recording *recording)
         return;
     (void)graph_wait(command);
     command_unref(command);
-}
-
-/* --- between processes --- */
-
-static void share(CUevent event)
-{
-    if (handle_table_put(&cuda_front.events.shared, event, event))
-        atomic_store(&cuda_front.events.any_shared, true);
-}
-
-/*
- * cuIpcGetEventHandle(handle, event): the other process may look at once, so the driver has the
- * event's record first.
- */
-CUresult route_share_event(struct call *call)
-{
-    struct recording *recording =
-        call->args[1] ? handle_table_find(&cuda_front.events.table, (CUevent)call->args[1]) : NULL;
-    CUresult code;
-
-    if (front_holds_graphs())
-        objects_drain();
-    await_record(recording);
-    recording_drop(recording);
-    code = call_invoke(call);
-    if (code == CUDA_SUCCESS)
-        share((CUevent)call->args[1]);
-    return code;
-}
-
-/* cuIpcOpenEventHandle(event, handle): the handle is a struct of 64 bytes, on the stack. */
-CUresult route_open_event(struct call *call)
-{
-    CUresult (*function)(CUevent *, CUipcEventHandle);
-    CUevent *event = (CUevent *)call->args[0];
-    CUipcEventHandle handle;
-    CUresult code;
-
-    *(void **)&function = call->genuine;
-    memcpy(&handle, &call->args[6], sizeof handle);
-    code = function(event, handle);
-    if (code == CUDA_SUCCESS)
-        share(*event);
-    return code;
 }
 
 CUresult route_wait_event(struct call *call)
@@ -401,14 +340,14 @@ CUresult route_wait_event(struct call *call)
         recording_drop(recording);
         return call_invoke(call);
     }
-    if (!recording && front_holds_graphs())
+    if (!recording && graphs_may_record(event))
         objects_drain();
     if (stream_captures(stream)) {
         code = call_invoke(call);
     } else if (front_is_whole() || front_captures() ||
                (!runtime.queue_everything && !recording_is_held(recording) && stream_unhindered(stream)) ||
                (!recording_is_held(recording) && !event_is_known(event))) {
-        await_record(recording);
+        recording_await(recording);
         gates_pass(stream);
         stream_wait_turn(stream);
         stream_name(stream, call);
@@ -437,7 +376,7 @@ CUresult route_event_query(struct call *call)
 {
     struct recording *recording =
         call->args[0] ? handle_table_find(&cuda_front.events.table, (CUevent)call->args[0]) : NULL;
-    bool held = recording_is_held(recording) || front_holds_graphs();
+    bool held = recording_is_held(recording) || graphs_may_record((CUevent)call->args[0]);
     CUresult code = held ? CUDA_ERROR_NOT_READY : call_invoke(call);
 
     recording_drop(recording);
@@ -452,9 +391,9 @@ CUresult route_event_synchronize(struct call *call)
         call->args[0] ? handle_table_find(&cuda_front.events.table, (CUevent)call->args[0]) : NULL;
     CUresult code;
 
-    await_record(recording);
+    recording_await(recording);
     recording_drop(recording);
-    if (front_holds_graphs())
+    if (graphs_may_record((CUevent)call->args[0]))
         objects_drain();
     code = call_invoke(call);
     inferred_job_waited();
@@ -465,7 +404,7 @@ CUresult route_event_elapsed(struct call *call)
 {
     bool held = false;
 
-    if (front_holds_graphs())
+    if (graphs_may_record((CUevent)call->args[1]) || graphs_may_record((CUevent)call->args[2]))
         objects_drain();
     for (int i = 1; i < 3; i++) {
         struct recording *recording =
@@ -486,6 +425,7 @@ CUresult route_event_destroy(struct call *call)
         replace((CUevent)call->args[0], NULL);
         (void)handle_table_remove(&cuda_front.events.owners, (void *)call->args[0]);
         (void)handle_table_remove(&cuda_front.events.shared, (void *)call->args[0]);
+        graphs_forget_event((CUevent)call->args[0]);
     }
     code = call_invoke(call);
     pthread_mutex_unlock(&cuda_front.events.lock);

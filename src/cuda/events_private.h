@@ -21,6 +21,8 @@ struct recording {
 struct recording *recording_new(CUevent event, bool held);
 /* NULL is not held. */
 bool recording_is_held(const struct recording *recording);
+/* Waits until the driver has the record. NULL: it has. */
+void recording_await(struct recording *recording);
 /*
  * What a wait means that is called now and may reach the driver later: a reference; NULL: no
  * memory.
