@@ -340,7 +340,7 @@ CUresult route_wait_event(struct call *call)
         recording_drop(recording);
         return call_invoke(call);
     }
-    if (!recording && graphs_may_record(event))
+    if (graphs_may_record(event)) /* later than any record of the event that is known */
         objects_drain();
     if (stream_captures(stream)) {
         code = call_invoke(call);

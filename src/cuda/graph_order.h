@@ -1,7 +1,7 @@
 /*
- * Launches of graphs that are held back. Nodes of a graph may record events, which then wait for the
- * launch. Which events these may be is known from the calls that make or change such nodes: an event
- * that none of them has named waits for no launch.
+ * Launches of graphs that are held back. Nodes of a graph may record events, which then wait for
+ * the launch. Which events these may be is known from the calls that make or change such nodes: an
+ * event that none of them has named waits for no launch.
  */
 #ifndef CUDA_GRAPH_ORDER_H
 #define CUDA_GRAPH_ORDER_H
