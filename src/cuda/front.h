@@ -15,7 +15,7 @@
  * more, and each routed call waits for its engine on the calling thread.
  *
  * Locks, in the order in which they may be nested: gates -> order -> context records -> the
- * engine's graph -> shards of handle tables. The locks of events and of mark pools are leaves. The
+ * engine's graph -> shards of handle tables. The locks of events, of graphs and of mark pools are leaves. The
  * driver is never called with the graph's lock held.
  */
 #ifndef CUDA_FRONT_H

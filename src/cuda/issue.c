@@ -10,6 +10,7 @@
 #include "cuda/frees.h"
 #include "cuda/front.h"
 #include "cuda/function.h"
+#include "cuda/graph_order.h"
 #include "cuda/mark.h"
 #include "cuda/migrate/migrate.h"
 #include "engine/meter.h"
@@ -124,6 +125,8 @@ void issue_add_waits(struct cuda_command *command)
 {
     if (command->kind == COMMAND_WAIT_EVENT)
         recording_wait(command->u.recording, &command->base);
+    if (command->kind == COMMAND_GRAPH)
+        graphs_launch_held(command);
 }
 
 /* --- on the thread that drives the engine --- */
@@ -149,10 +152,11 @@ static CUresult call_back(const struct call *call)
     return code;
 }
 
-static CUresult launch_graph(const struct call *call)
+static CUresult launch_graph(struct cuda_command *command)
 {
-    CUresult code = call_invoke(call);
+    CUresult code = call_invoke(&command->call);
 
+    graphs_launch_given(command);
     atomic_fetch_sub(&cuda_front.n_held_graphs, 1);
     return code;
 }
@@ -176,7 +180,7 @@ static CUresult call_driver(struct piece_pipe *pipe, struct cuda_command *comman
     case COMMAND_CALLBACK:
         return call_back(&command->call);
     case COMMAND_GRAPH:
-        return launch_graph(&command->call);
+        return launch_graph(command);
     default:
         return issue_call(command);
     }
