@@ -261,18 +261,24 @@ CUresult route_event_record(struct call *call)
     return code;
 }
 
+/* A record of another thread may come in between: it is found under the lock. */
 struct recording *recording_for_wait(CUevent event)
 {
-    struct recording *recording = handle_table_find(&cuda_front.events.table, event);
+    struct recording *recording = handle_table_find(&cuda_front.events.table, event), *given;
 
     if (recording)
         return recording;
-    recording = recording_new(event, false);
-    if (!recording)
+    given = recording_new(event, false);
+    if (!given)
         return NULL;
     pthread_mutex_lock(&cuda_front.events.lock);
-    replace(event, recording); /* so that a later record notices this wait */
+    recording = handle_table_find(&cuda_front.events.table, event);
+    if (!recording)
+        replace(event, given); /* so that a later record notices this wait */
     pthread_mutex_unlock(&cuda_front.events.lock);
+    if (!recording)
+        return given;
+    recording_drop(given);
     return recording;
 }
 
