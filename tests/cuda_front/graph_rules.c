@@ -206,10 +206,13 @@ static void fork_to_own(void)
 {
     CUstream stream = new_stream();
     CUevent out = new_event(), back = new_event();
+    CUstreamCaptureStatus status;
     CUgraphExec exec;
 
     for (unsigned i = 3; i < 6; i++) {
         begin_capture(stream);
+        MUST(cuStreamIsCapturing(CU_STREAM_PER_THREAD, &status));
+        expect(status == CU_STREAM_CAPTURE_STATUS_NONE, "the thread's own stream has not joined yet");
         set_word(0, i, stream);
         MUST(cuEventRecord(out, stream));
         MUST(cuStreamWaitEvent(CU_STREAM_PER_THREAD, out, 0));
