@@ -33,6 +33,26 @@ bool event_is_shared(CUevent event)
            handle_table_find(&cuda_front.events.shared, event);
 }
 
+/* --- in captures --- */
+
+bool event_is_captured(CUevent event)
+{
+    return atomic_load_explicit(&cuda_front.events.any_captured, memory_order_relaxed) && event &&
+           handle_table_find(&cuda_front.events.captured, event);
+}
+
+void event_set_captured(CUevent event)
+{
+    if (event && handle_table_put(&cuda_front.events.captured, event, event))
+        atomic_store(&cuda_front.events.any_captured, true);
+}
+
+void event_forget_captured(CUevent event)
+{
+    if (atomic_load_explicit(&cuda_front.events.any_captured, memory_order_relaxed))
+        (void)handle_table_remove(&cuda_front.events.captured, event);
+}
+
 /* --- between processes --- */
 
 static void share(CUevent event)

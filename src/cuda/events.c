@@ -26,6 +26,7 @@ void events_init(void)
     handle_table_init(&cuda_front.events.table, keep);
     handle_table_init(&cuda_front.events.owners, NULL);
     handle_table_init(&cuda_front.events.shared, NULL);
+    handle_table_init(&cuda_front.events.captured, NULL);
     graphs_init();
 }
 
@@ -110,6 +111,7 @@ static void replace(CUevent event, struct recording *recording)
 {
     struct recording *old = handle_table_remove(&cuda_front.events.table, event);
 
+    event_forget_captured(event);
     if (old && old->held)
         old->superseded = true;
     else if (old && atomic_load(&old->refs) > 1)
@@ -180,6 +182,29 @@ CUresult event_record_now(const struct call *call, CUevent event)
     return code;
 }
 
+/* cuEventRecord(event, stream), cuEventRecordWithFlags(event, stream, flags) */
+static bool is_external(const struct call *call)
+{
+    return call->entry->arguments == 3 && (unsigned)call->args[2] != 0;
+}
+
+static CUresult record_captured(const struct call *call, CUevent event)
+{
+    CUresult code;
+
+    if (is_external(call)) { /* a node: the event has no new record */
+        graphs_note_event(event);
+        return call_invoke(call);
+    }
+    pthread_mutex_lock(&cuda_front.events.lock);
+    replace(event, NULL);
+    code = call_invoke(call);
+    if (code == CUDA_SUCCESS)
+        event_set_captured(event);
+    pthread_mutex_unlock(&cuda_front.events.lock);
+    return code;
+}
+
 CUresult event_record_held(struct cuda_command *draft, CUevent event)
 {
     struct recording *recording = recording_new(event, true);
@@ -221,12 +246,6 @@ static CUresult record_shared(const struct call *call, CUevent event, struct str
     return event_record_now(call, event);
 }
 
-/* cuEventRecord(event, stream), cuEventRecordWithFlags(event, stream, flags) */
-static bool is_external(const struct call *call)
-{
-    return call->entry->arguments == 3 && (unsigned)call->args[2] != 0;
-}
-
 CUresult route_event_record(struct call *call)
 {
     CUevent event = (CUevent)call->args[0];
@@ -241,11 +260,8 @@ CUresult route_event_record(struct call *call)
         stream_name(stream, call);
         gates_pass(stream);
     }
-    if (captured && is_external(call)) {
-        graphs_note_event(event); /* a node: the event has no new record */
-        code = call_invoke(call);
-    } else if (captured) {
-        code = event_record_now(call, event);
+    if (captured) {
+        code = record_captured(call, event);
     } else if (event_is_shared(event)) {
         code = record_shared(call, event, stream);
     } else if (front_is_whole() || is_external(call) ||
@@ -327,37 +343,66 @@ void recording_await(struct recording *recording)
     command_unref(command);
 }
 
+/*
+ * The stream joins a capture, or the driver refuses. The call goes to the stream that the program
+ * named, which need not be the one that stands in for it. What is held back there stays out of the
+ * capture.
+ */
+static CUresult wait_in_capture(const struct call *call, struct stream_record *stream)
+{
+    if (!stream_captures(stream)) {
+        gates_pass(stream);
+        stream_wait_given(stream);
+    }
+    return call_invoke(call);
+}
+
+static CUresult wait_at_once(struct call *call, struct stream_record *stream, struct recording *recording)
+{
+    recording_await(recording);
+    gates_pass(stream);
+    stream_wait_turn(stream);
+    stream_name(stream, call);
+    return call_invoke(call);
+}
+
+/* Of an event that another process may record. Drops the stream. */
+static CUresult wait_shared(const struct call *call, struct stream_record *stream)
+{
+    struct cuda_command draft;
+
+    /* the other process may need the engine first: nothing behind the wait may have it */
+    submit_draft(&draft, call, stream);
+    draft.valid = (unsigned)call->args[2] == 0;
+    return submit_fenced(&draft, NULL);
+}
+
 CUresult route_wait_event(struct call *call)
 {
     CUevent event = (CUevent)call->args[1];
-    struct recording *recording = event ? handle_table_find(&cuda_front.events.table, event) : NULL;
     struct stream_record *stream = stream_of_call(call);
+    struct recording *recording;
     struct cuda_command draft;
     CUresult code;
 
-    if (stream && event_is_shared(event) && !recording_is_held(recording)) {
-        /* the other process may need the engine first: nothing behind the wait may have it */
-        submit_draft(&draft, call, stream);
-        draft.valid = (unsigned)call->args[2] == 0;
-        recording_drop(recording);
-        return submit_fenced(&draft, NULL);
-    }
-    if (!stream) {
-        recording_drop(recording);
+    if (!stream)
         return call_invoke(call);
+    if (stream_captures(stream) || event_is_captured(event)) {
+        code = wait_in_capture(call, stream);
+        stream_drop(stream);
+        return code;
     }
     if (graphs_may_record(event)) /* later than any record of the event that is known */
         objects_drain();
-    if (stream_captures(stream)) {
-        code = call_invoke(call);
-    } else if (front_is_whole() || front_captures() ||
-               (!runtime.queue_everything && !recording_is_held(recording) && stream_unhindered(stream)) ||
-               (!recording_is_held(recording) && !event_is_known(event))) {
-        recording_await(recording);
-        gates_pass(stream);
-        stream_wait_turn(stream);
-        stream_name(stream, call);
-        code = call_invoke(call);
+    recording = event ? handle_table_find(&cuda_front.events.table, event) : NULL;
+    if (event_is_shared(event) && !recording_is_held(recording)) {
+        recording_drop(recording);
+        return wait_shared(call, stream);
+    }
+    if (front_is_whole() ||
+        (!runtime.queue_everything && !recording_is_held(recording) && stream_unhindered(stream)) ||
+        (!recording_is_held(recording) && !event_is_known(event))) {
+        code = wait_at_once(call, stream, recording);
     } else {
         submit_draft(&draft, call, stream);
         if (!recording)
