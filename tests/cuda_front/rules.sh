@@ -48,7 +48,7 @@ streams() {
 }
 
 graphs() {
-    for name in held recorded external turns fork beside attributes; do
+    for name in held recorded external turns fork beside left attributes; do
         one_rule "$name" idle no-daemon queued slices
     done
 }
