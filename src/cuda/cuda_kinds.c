@@ -1,6 +1,7 @@
 #include "cuda/cuda_kinds.h"
 
 #include "cuda/cut.h"
+#include "cuda/graph_order.h"
 #include "cuda/issue.h"
 #include "cuda/validate.h"
 
@@ -31,7 +32,9 @@ const struct cuda_kind cuda_kinds[CUDA_KINDS] = {
     [COMMAND_CALLBACK] = {.validate = validate_told, .issue = issue_callback},
     [COMMAND_FREE] = {.validate = validate_told, .give = issue_free},
     [COMMAND_DESTROY] = {.validate = validate_told, .give = issue_destroy},
-    [COMMAND_GRAPH] = {.validate = validate_told, .issue = issue_graph, .keep = issue_keep_graph},
+    [COMMAND_GRAPH] = {
+        .validate = validate_told, .issue = issue_graph, .keep = issue_keep_graph,
+        .add_waits = graphs_launch_held},
 
     [COMMAND_FENCE] = {.fence = true, .issue = issue_nothing},
 };

@@ -8,9 +8,9 @@
 #include "cuda/context_gates.h"
 #include "cuda/events_private.h"
 #include "cuda/front.h"
+#include "cuda/graph_order.h"
 #include "cuda/objects.h"
 #include "cuda/submit.h"
-#include "cuda_abi/memory_abi.h"
 #include "engine/graph.h"
 #include "engine/handle_table.h"
 #include "engine/inferred_job.h"
@@ -26,6 +26,8 @@ void events_init(void)
     handle_table_init(&cuda_front.events.table, keep);
     handle_table_init(&cuda_front.events.owners, NULL);
     handle_table_init(&cuda_front.events.shared, NULL);
+    handle_table_init(&cuda_front.events.captured, NULL);
+    graphs_init();
 }
 
 void recording_keep(struct recording *recording)
@@ -109,6 +111,7 @@ static void replace(CUevent event, struct recording *recording)
 {
     struct recording *old = handle_table_remove(&cuda_front.events.table, event);
 
+    event_forget_captured(event);
     if (old && old->held)
         old->superseded = true;
     else if (old && atomic_load(&old->refs) > 1)
@@ -179,6 +182,29 @@ CUresult event_record_now(const struct call *call, CUevent event)
     return code;
 }
 
+/* cuEventRecord(event, stream), cuEventRecordWithFlags(event, stream, flags) */
+static bool is_external(const struct call *call)
+{
+    return call->entry->arguments == 3 && (unsigned)call->args[2] != 0;
+}
+
+static CUresult record_captured(const struct call *call, CUevent event)
+{
+    CUresult code;
+
+    if (is_external(call)) { /* a node: the event has no new record */
+        graphs_note_event(event);
+        return call_invoke(call);
+    }
+    pthread_mutex_lock(&cuda_front.events.lock);
+    replace(event, NULL);
+    code = call_invoke(call);
+    if (code == CUDA_SUCCESS)
+        event_set_captured(event);
+    pthread_mutex_unlock(&cuda_front.events.lock);
+    return code;
+}
+
 CUresult event_record_held(struct cuda_command *draft, CUevent event)
 {
     struct recording *recording = recording_new(event, true);
@@ -210,32 +236,6 @@ CUresult event_record_held(struct cuda_command *draft, CUevent event)
     return CUDA_SUCCESS;
 }
 
-CUresult route_event_create(struct call *call)
-{
-    CUresult code = call_invoke(call);
-    CUcontext owner = NULL;
-
-    if (code == CUDA_SUCCESS && cuda_front.genuine.cuCtxGetCurrent(&owner) == CUDA_SUCCESS && owner)
-        (void)handle_table_put(&cuda_front.events.owners, *(CUevent *)call->args[0], owner);
-    return code;
-}
-
-bool event_is_known(CUevent event)
-{
-    return event && handle_table_find(&cuda_front.events.owners, event);
-}
-
-bool event_is_of(CUevent event, const struct context_record *context)
-{
-    return event && handle_table_find(&cuda_front.events.owners, event) == (void *)context->handle;
-}
-
-bool event_is_shared(CUevent event)
-{
-    return atomic_load_explicit(&cuda_front.events.any_shared, memory_order_relaxed) && event &&
-           handle_table_find(&cuda_front.events.shared, event);
-}
-
 /*
  * On the calling thread, when the driver has all that is before it in the stream. The driver may
  * still be waiting there for the host: the record goes behind that.
@@ -261,10 +261,10 @@ CUresult route_event_record(struct call *call)
         gates_pass(stream);
     }
     if (captured) {
-        code = event_record_now(call, event);
+        code = record_captured(call, event);
     } else if (event_is_shared(event)) {
         code = record_shared(call, event, stream);
-    } else if (front_is_whole() || (call->entry->arguments == 3 && (unsigned)call->args[2] != 0) ||
+    } else if (front_is_whole() || is_external(call) ||
                (!runtime.queue_everything && stream_unhindered(stream)) ||
                !event_is_of(event, stream->context)) {
         stream_wait_turn(stream);
@@ -277,18 +277,24 @@ CUresult route_event_record(struct call *call)
     return code;
 }
 
+/* A record of another thread may come in between: it is found under the lock. */
 struct recording *recording_for_wait(CUevent event)
 {
-    struct recording *recording = handle_table_find(&cuda_front.events.table, event);
+    struct recording *recording = handle_table_find(&cuda_front.events.table, event), *given;
 
     if (recording)
         return recording;
-    recording = recording_new(event, false);
-    if (!recording)
+    given = recording_new(event, false);
+    if (!given)
         return NULL;
     pthread_mutex_lock(&cuda_front.events.lock);
-    replace(event, recording); /* so that a later record notices this wait */
+    recording = handle_table_find(&cuda_front.events.table, event);
+    if (!recording)
+        replace(event, given); /* so that a later record notices this wait */
     pthread_mutex_unlock(&cuda_front.events.lock);
+    if (!recording)
+        return given;
+    recording_drop(given);
     return recording;
 }
 
@@ -327,8 +333,7 @@ bool recording_is_held(const struct recording *recording)
     return held;
 }
 
-/* Until the driver has the record. */
-static void await_record(struct recording *recording)
+void recording_await(struct recording *recording)
 {
     struct command *command = recording ? held_command(recording) : NULL;
 
@@ -338,81 +343,66 @@ static void await_record(struct recording *recording)
     command_unref(command);
 }
 
-/* --- between processes --- */
-
-static void share(CUevent event)
-{
-    if (handle_table_put(&cuda_front.events.shared, event, event))
-        atomic_store(&cuda_front.events.any_shared, true);
-}
-
 /*
- * cuIpcGetEventHandle(handle, event): the other process may look at once, so the driver has the
- * event's record first.
+ * The stream joins a capture, or the driver refuses. The call goes to the stream that the program
+ * named, which need not be the one that stands in for it. What is held back there stays out of the
+ * capture.
  */
-CUresult route_share_event(struct call *call)
+static CUresult wait_in_capture(const struct call *call, struct stream_record *stream)
 {
-    struct recording *recording =
-        call->args[1] ? handle_table_find(&cuda_front.events.table, (CUevent)call->args[1]) : NULL;
-    CUresult code;
-
-    if (front_holds_graphs())
-        objects_drain();
-    await_record(recording);
-    recording_drop(recording);
-    code = call_invoke(call);
-    if (code == CUDA_SUCCESS)
-        share((CUevent)call->args[1]);
-    return code;
+    if (!stream_captures(stream)) {
+        gates_pass(stream);
+        stream_wait_given(stream);
+    }
+    return call_invoke(call);
 }
 
-/* cuIpcOpenEventHandle(event, handle): the handle is a struct of 64 bytes, on the stack. */
-CUresult route_open_event(struct call *call)
+static CUresult wait_at_once(struct call *call, struct stream_record *stream, struct recording *recording)
 {
-    CUresult (*function)(CUevent *, CUipcEventHandle);
-    CUevent *event = (CUevent *)call->args[0];
-    CUipcEventHandle handle;
-    CUresult code;
+    recording_await(recording);
+    gates_pass(stream);
+    stream_wait_turn(stream);
+    stream_name(stream, call);
+    return call_invoke(call);
+}
 
-    *(void **)&function = call->genuine;
-    memcpy(&handle, &call->args[6], sizeof handle);
-    code = function(event, handle);
-    if (code == CUDA_SUCCESS)
-        share(*event);
-    return code;
+/* Of an event that another process may record. Drops the stream. */
+static CUresult wait_shared(const struct call *call, struct stream_record *stream)
+{
+    struct cuda_command draft;
+
+    /* the other process may need the engine first: nothing behind the wait may have it */
+    submit_draft(&draft, call, stream);
+    draft.valid = (unsigned)call->args[2] == 0;
+    return submit_fenced(&draft, NULL);
 }
 
 CUresult route_wait_event(struct call *call)
 {
     CUevent event = (CUevent)call->args[1];
-    struct recording *recording = event ? handle_table_find(&cuda_front.events.table, event) : NULL;
     struct stream_record *stream = stream_of_call(call);
+    struct recording *recording;
     struct cuda_command draft;
     CUresult code;
 
-    if (stream && event_is_shared(event) && !recording_is_held(recording)) {
-        /* the other process may need the engine first: nothing behind the wait may have it */
-        submit_draft(&draft, call, stream);
-        draft.valid = (unsigned)call->args[2] == 0;
-        recording_drop(recording);
-        return submit_fenced(&draft, NULL);
-    }
-    if (!stream) {
-        recording_drop(recording);
+    if (!stream)
         return call_invoke(call);
+    if (stream_captures(stream) || event_is_captured(event)) {
+        code = wait_in_capture(call, stream);
+        stream_drop(stream);
+        return code;
     }
-    if (!recording && front_holds_graphs())
+    if (graphs_may_record(event)) /* later than any record of the event that is known */
         objects_drain();
-    if (stream_captures(stream)) {
-        code = call_invoke(call);
-    } else if (front_is_whole() || front_captures() ||
-               (!runtime.queue_everything && !recording_is_held(recording) && stream_unhindered(stream)) ||
-               (!recording_is_held(recording) && !event_is_known(event))) {
-        await_record(recording);
-        gates_pass(stream);
-        stream_wait_turn(stream);
-        stream_name(stream, call);
-        code = call_invoke(call);
+    recording = event ? handle_table_find(&cuda_front.events.table, event) : NULL;
+    if (event_is_shared(event) && !recording_is_held(recording)) {
+        recording_drop(recording);
+        return wait_shared(call, stream);
+    }
+    if (front_is_whole() ||
+        (!runtime.queue_everything && !recording_is_held(recording) && stream_unhindered(stream)) ||
+        (!recording_is_held(recording) && !event_is_known(event))) {
+        code = wait_at_once(call, stream, recording);
     } else {
         submit_draft(&draft, call, stream);
         if (!recording)
@@ -437,7 +427,7 @@ CUresult route_event_query(struct call *call)
 {
     struct recording *recording =
         call->args[0] ? handle_table_find(&cuda_front.events.table, (CUevent)call->args[0]) : NULL;
-    bool held = recording_is_held(recording) || front_holds_graphs();
+    bool held = recording_is_held(recording) || graphs_may_record((CUevent)call->args[0]);
     CUresult code = held ? CUDA_ERROR_NOT_READY : call_invoke(call);
 
     recording_drop(recording);
@@ -452,9 +442,9 @@ CUresult route_event_synchronize(struct call *call)
         call->args[0] ? handle_table_find(&cuda_front.events.table, (CUevent)call->args[0]) : NULL;
     CUresult code;
 
-    await_record(recording);
+    recording_await(recording);
     recording_drop(recording);
-    if (front_holds_graphs())
+    if (graphs_may_record((CUevent)call->args[0]))
         objects_drain();
     code = call_invoke(call);
     inferred_job_waited();
@@ -465,7 +455,7 @@ CUresult route_event_elapsed(struct call *call)
 {
     bool held = false;
 
-    if (front_holds_graphs())
+    if (graphs_may_record((CUevent)call->args[1]) || graphs_may_record((CUevent)call->args[2]))
         objects_drain();
     for (int i = 1; i < 3; i++) {
         struct recording *recording =
@@ -486,6 +476,7 @@ CUresult route_event_destroy(struct call *call)
         replace((CUevent)call->args[0], NULL);
         (void)handle_table_remove(&cuda_front.events.owners, (void *)call->args[0]);
         (void)handle_table_remove(&cuda_front.events.shared, (void *)call->args[0]);
+        graphs_forget_event((CUevent)call->args[0]);
     }
     code = call_invoke(call);
     pthread_mutex_unlock(&cuda_front.events.lock);

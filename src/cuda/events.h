@@ -39,10 +39,11 @@ CUresult recording_issue_wait(struct recording *recording, const struct call *ca
 
 /* The front's events (cuda_front.events). */
 struct cuda_events {
-    struct handle_table table;  /* the program's event -> its newest recording, a reference */
-    struct handle_table owners; /* ... -> the context that it was made in */
-    struct handle_table shared; /* events that another process may record -> themselves */
-    atomic_bool any_shared;
+    struct handle_table table;    /* the program's event -> its newest recording, a reference */
+    struct handle_table owners;   /* ... -> the context that it was made in */
+    struct handle_table shared;   /* events that another process may record -> themselves */
+    struct handle_table captured; /* events whose newest record is in a capture -> themselves */
+    atomic_bool any_shared, any_captured;
     pthread_mutex_t lock;
 };
 

@@ -21,6 +21,8 @@ struct recording {
 struct recording *recording_new(CUevent event, bool held);
 /* NULL is not held. */
 bool recording_is_held(const struct recording *recording);
+/* Waits until the driver has the record. NULL: it has. */
+void recording_await(struct recording *recording);
 /*
  * What a wait means that is called now and may reach the driver later: a reference; NULL: no
  * memory.
@@ -37,6 +39,14 @@ bool event_is_known(CUevent event);
 bool event_is_of(CUevent event, const struct context_record *context);
 /* Does another process have it? Then a record that is held back would look like none there. */
 bool event_is_shared(CUevent event);
+
+/*
+ * Is the event's newest record in a capture? A stream that waits for it joins the capture. Both
+ * changes are made under the lock of events.
+ */
+bool event_is_captured(CUevent event);
+void event_set_captured(CUevent event);
+void event_forget_captured(CUevent event);
 
 /* The driver has all that the record must follow. */
 CUresult event_record_now(const struct call *call, CUevent event);

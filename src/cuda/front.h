@@ -15,7 +15,7 @@
  * more, and each routed call waits for its engine on the calling thread.
  *
  * Locks, in the order in which they may be nested: gates -> order -> context records -> the
- * engine's graph -> shards of handle tables. The locks of events and of mark pools are leaves. The
+ * engine's graph -> shards of handle tables. The locks of events, of graphs and of mark pools are leaves. The
  * driver is never called with the graph's lock held.
  */
 #ifndef CUDA_FRONT_H
@@ -31,6 +31,7 @@
 #include "cuda/frees.h"
 #include "cuda/function.h"
 #include "cuda/genuine.h"
+#include "cuda/graph_order.h"
 #include "cuda/linking.h"
 #include "cuda/migrate/migrate_state.h"
 #include "cuda/objects.h"
@@ -42,7 +43,7 @@ struct cuda_front {
     atomic_bool ready;        /* the engine is initialised */
     atomic_bool whole;        /* whole and direct, for good */
     atomic_int n_capturing;   /* streams that the program captures */
-    atomic_int n_held_graphs; /* graph launches that are held back: any event may be recorded by them */
+    atomic_int n_held_graphs; /* graph launches that are held back (graph_order.h) */
     atomic_bool said_no_cuda, said_gpus;
     atomic_int retained[DEVICE_MOST]; /* how often the program holds a device's primary context */
     const struct stubs *stubs;        /* written before the first call of a stub comes here */
@@ -52,6 +53,7 @@ struct cuda_front {
     struct cuda_names names;
     struct cuda_objects objects;
     struct cuda_events events;
+    struct cuda_graphs graphs;
     struct cuda_gates gates;
     pthread_mutex_t order; /* a command enters the graph together with all that it waits for */
     struct cuda_frees frees;

@@ -11,6 +11,7 @@
 #include "cuda/frees.h"
 #include "cuda/front.h"
 #include "cuda/function.h"
+#include "cuda/graph_order.h"
 #include "cuda/mark.h"
 #include "cuda/migrate/migrate.h"
 #include "engine/meter.h"
@@ -200,6 +201,7 @@ CUresult issue_graph(struct piece_pipe *pipe, struct cuda_command *command, bool
 
     (void)pipe;
     (void)ret_cut;
+    graphs_launch_given(command);
     atomic_fetch_sub(&cuda_front.n_held_graphs, 1);
     return code;
 }

@@ -402,6 +402,7 @@ void stream_forget(CUstream handle)
 
     if (stream) {
         stream->listed = false;
+        capture_over(stream);
         if (atomic_load(&stream->destroyed))
             atomic_fetch_sub(&cuda_front.objects.doomed, 1);
     }
@@ -420,6 +421,7 @@ static void forget_streams(struct context_record *context)
         {
             struct stream_record *stream = list_entry(at, struct stream_record, link);
 
+            capture_over(stream);
             if (stream->lane == LANE_NAMED && stream->listed) {
                 stream->listed = false;
                 handle = stream->handle;
@@ -448,19 +450,6 @@ void context_forget(CUcontext handle)
     modules_forget_context(handle);
     mark_forget_context(context);
     /* The record itself stays: marks of other threads may still name it. Contexts are few. */
-}
-
-bool stream_captures(const struct stream_record *stream)
-{
-    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-
-    if (!front_captures())
-        return false;
-    if (stream->lane == LANE_PER_THREAD && cuda_front.genuine.cuStreamIsCapturing_ptsz)
-        return cuda_front.genuine.cuStreamIsCapturing_ptsz(NULL, &status) != CUDA_SUCCESS ||
-               status != CU_STREAM_CAPTURE_STATUS_NONE;
-    return cuda_front.genuine.cuStreamIsCapturing(stream->handle, &status) != CUDA_SUCCESS ||
-           status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
 /* Under cuda_front.objects.lock. A record that is gone is, or is about to be, in another list. */

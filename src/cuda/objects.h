@@ -53,6 +53,7 @@ struct stream_record {
     struct list link; /* context_record::streams, but for the legacy one; until the last reference goes */
     bool listed;      /* the table knows it */
     atomic_bool destroyed; /* by the program; its destruction is held back */
+    atomic_bool captures;  /* a capture that counts began in it */
     /* context_record::marks_lock guards the following; references */
     struct mark *last_mark; /* the newest that has an event */
     /* that later launches join; NULL: none; may be compared with NULL without the lock */
@@ -121,6 +122,15 @@ void stream_forget(CUstream handle);
 bool stream_is_doomed(const struct call *call);
 /* The same for a context and all its streams. Nothing of it is held back. */
 void context_forget(CUcontext handle);
+
+/*
+ * Captures that the program has begun and not ended count in cuda_front.n_capturing. A capture counts
+ * before the driver begins it: true if no other one did. It stays counted if it `began`. It is over
+ * when the program ends it, or destroys its first stream. NULL: a stream without a record.
+ */
+bool capture_counts(void);
+void capture_counted(struct stream_record *stream, bool began);
+void capture_over(struct stream_record *stream);
 
 /* Is it, or may it be, in a capture? Then the call passes untouched. */
 bool stream_captures(const struct stream_record *stream);

@@ -17,6 +17,7 @@ static void end_own(struct stream_record *stream)
 
     if (!stream)
         return;
+    capture_over(stream);
     if (!runtime_off() && !atomic_load(&stream->context->gone)) {
         stream_wait_turn(stream);
         mark_close(stream);

@@ -155,6 +155,8 @@ CUresult route_graph_launch(struct call *call)
     draft.kind = COMMAND_GRAPH;
     draft.base.engine = ENGINE_EXECUTION;
     draft.base.leased = true;
+    if (!draft.captured)
+        graphs_take_turn((CUgraphExec)call->args[0], stream);
     draft.at_once = stream_unhindered(stream);
     draft.valid = call->args[0] && cuda_front.genuine.cuGraphExecGetFlags &&
                   cuda_front.genuine.cuGraphExecGetFlags((CUgraphExec)call->args[0], &flags) == CUDA_SUCCESS;

@@ -118,12 +118,6 @@ CUresult route_in_stream(struct call *call)
     return call_invoke(call);
 }
 
-static void capture_ended(void)
-{
-    if (atomic_fetch_sub(&cuda_front.n_capturing, 1) <= 0)
-        atomic_store(&cuda_front.n_capturing, 0);
-}
-
 /*
  * What is held back must not become part of the capture. The driver may still wait for the host in
  * the stream. Other streams may enter the capture later, and an event of ours in the legacy stream
@@ -136,11 +130,10 @@ CUresult route_capture(struct call *call)
 
     if (stream)
         stream_wait_given(stream);
-    if (atomic_fetch_add(&cuda_front.n_capturing, 1) == 0)
+    if (capture_counts())
         objects_close_marks();
     code = call_invoke(call);
-    if (code != CUDA_SUCCESS)
-        capture_ended();
+    capture_counted(stream, code == CUDA_SUCCESS);
     stream_drop(stream);
     return code;
 }
@@ -148,13 +141,16 @@ CUresult route_capture(struct call *call)
 /* An end that the driver refuses because of the wrong thread or stream leaves the capture. */
 CUresult route_capture_end(struct call *call)
 {
+    struct stream_record *stream;
     CUresult code = call_invoke(call);
 
     if (code == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD || code == CUDA_ERROR_STREAM_CAPTURE_UNMATCHED ||
         code == CUDA_ERROR_INVALID_VALUE || code == CUDA_ERROR_ILLEGAL_STATE ||
         code == CUDA_ERROR_INVALID_HANDLE)
         return code;
-    capture_ended();
+    stream = stream_of_call(call);
+    capture_over(stream);
+    stream_drop(stream);
     return code;
 }
 

@@ -355,6 +355,7 @@ typedef enum CUlaunchAttributeID_enum {
     CU_LAUNCH_ATTRIBUTE_PRIORITY = 8,
     CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP = 9,
     CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN = 10,
+    CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT = 12,
 } CUlaunchAttributeID;
 
 typedef union CUlaunchAttributeValue_union {
@@ -365,6 +366,10 @@ typedef union CUlaunchAttributeValue_union {
         unsigned int x, y, z;
     } clusterDim;
     int programmaticStreamSerializationAllowed;
+    struct {
+        CUevent event;
+        int flags; /* CU_EVENT_RECORD_EXTERNAL */
+    } programmaticEvent, launchCompletionEvent;
     int priority;
 } CUlaunchAttributeValue;
 

@@ -351,7 +351,7 @@ held_events() {
 # Threads whose streams are ordered among each other: a program that hangs is ended.
 threads_in_order() {
     local name way
-    for name in legacy event crossed; do
+    for name in legacy event crossed fresh; do
         plain timeout -s KILL 120 "$threads" "$name" >"$scratch/out" 2>&1
         verdict $? "$name, plain: $(tail -n 1 "$scratch/out")"
         for way in idle queued no-daemon; do
@@ -360,7 +360,7 @@ threads_in_order() {
         done
     done
     start_hog
-    for name in legacy event crossed; do
+    for name in legacy event crossed fresh; do
         baton -- timeout -s KILL 120 "$threads" "$name" >"$scratch/out" 2>&1
         verdict $? "$name beside a hog: $(tail -n 1 "$scratch/out")"
     done

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Rules of CUDA's streams that are seldom needed (stream_rules.c) hold under Baton as without it. A
-# program that hangs is ended. usage: rules.sh. Ends with `N passed, N failed`.
+# Rules of CUDA's streams (stream_rules.c), or of its graphs and captures (graph_rules.c), that are
+# seldom needed hold under Baton as without it. A program that hangs is ended. usage: rules.sh
+# streams|graphs. Ends with `N passed, N failed`.
 # shellcheck source=tests/stage.sh disable=SC1091,SC2119
 . "$(dirname "$0")/../stage.sh"
 source=$(cd "$(dirname "$0")" && pwd)
 kernels=$source/../cuda_conformance/kernels.ptx
-rules=$build/tests/cuda_front/stream-rules
+rules=$build/tests/cuda_front/${1%s}-rules
 unset LD_LIBRARY_PATH # meson names the folders of libraries; here the programs and `baton run` find them
 export BATON_CUDA_CPU_CC=$source/quick_cc BATON_CACHE_DIR=$build/tests/cuda_front/quick-cache
 export BATON_CUDA_CPU_ENGINES=$scratch/engines
@@ -32,17 +33,31 @@ one_rule() { # NAME WAY...
     done
 }
 
+streams() {
+    # Its kernel waits for the thread that ends a context; that call waits for what is held back.
+    one_rule own idle no-daemon
+    one_rule attached idle no-daemon
+    for name in many left reset managed visible peer capture crowd; do
+        one_rule "$name" idle no-daemon queued slices
+    done
+    # The call that fails is that of a launch of the program, or of its last piece.
+    for n in 1 2 3; do
+        export BATON_CUDA_CPU_FAIL=cuLaunchKernel:$n:701
+        one_rule query idle no-daemon queued
+    done
+    unset BATON_CUDA_CPU_FAIL
+}
+
+graphs() {
+    for name in held recorded external turns fork beside left attributes; do
+        one_rule "$name" idle no-daemon queued slices
+    done
+}
+
 start_daemon
-# Their kernels wait for the thread that ends a context, and that call waits for what is held back.
-one_rule own idle no-daemon
-one_rule attached idle no-daemon
-for name in many left reset managed visible peer capture crowd; do
-    one_rule "$name" idle no-daemon queued slices
-done
-# The call that fails is that of a launch of the program, or of its last piece.
-for n in 1 2 3; do
-    export BATON_CUDA_CPU_FAIL=cuLaunchKernel:$n:701
-    one_rule query idle no-daemon queued
-done
-unset BATON_CUDA_CPU_FAIL
+case ${1:-} in
+streams) streams ;;
+graphs) graphs ;;
+*) echo "usage: rules.sh streams|graphs" >&2 && exit 2 ;;
+esac
 report

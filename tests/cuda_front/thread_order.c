@@ -7,8 +7,11 @@
  *     thread-order event    one records an event in a stream in which the other waits for it
  *     thread-order crossed  one records an event in the legacy stream, the other waits for it in a
  *                           blocking one
+ *     thread-order fresh    one records a new event each time and waits for it, while the other has
+ *                           a stream wait for it: what came before the record is there then
  */
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,6 +85,69 @@ static int run(struct side sides[2])
     return words[0] == COPIES - 1 && words[1] == COPIES - 1 ? 0 : 1;
 }
 
+/* --- fresh --- */
+
+enum { FRESH = 2000 };
+
+static struct {
+    CUcontext context;
+    CUevent event;
+    _Atomic int begun, waited; /* the round */
+} fresh;
+
+static void await_round(const _Atomic int *round, int i)
+{
+    while (*round < i)
+        (void)sched_yield();
+}
+
+static void *wait_for_fresh(void *unused)
+{
+    CUstream stream;
+
+    MUST(cuCtxSetCurrent(fresh.context));
+    MUST(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    for (int i = 1; i <= FRESH; i++) {
+        await_round(&fresh.begun, i);
+        for (volatile int turn = 0; turn < i * 37 % 8000; turn++)
+            ; /* so that it meets the record at each of its steps */
+        MUST(cuStreamWaitEvent(stream, fresh.event, 0));
+        fresh.waited = i;
+    }
+    MUST(cuStreamSynchronize(stream));
+    return unused;
+}
+
+static int run_fresh(void)
+{
+    CUdeviceptr memory;
+    unsigned *found;
+    CUstream stream;
+    pthread_t thread;
+    int n_wrong = 0;
+
+    MUST(cuCtxGetCurrent(&fresh.context));
+    MUST(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    MUST(cuMemAlloc_v2(&memory, 1 << 21));
+    MUST(cuMemHostAlloc((void **)&found, sizeof *found, 0));
+    if (pthread_create(&thread, NULL, wait_for_fresh, NULL) != 0)
+        exit(2);
+    for (int i = 1; i <= FRESH; i++) {
+        MUST(cuEventCreate(&fresh.event, CU_EVENT_DISABLE_TIMING));
+        MUST(cuMemsetD32Async(memory, (unsigned)i, (1 << 21) / 4, stream));
+        MUST(cuMemcpyDtoHAsync_v2(found, memory, sizeof *found, stream));
+        fresh.begun = i;
+        MUST(cuEventRecord(fresh.event, stream));
+        await_round(&fresh.waited, i);
+        MUST(cuEventSynchronize(fresh.event));
+        n_wrong += *(volatile unsigned *)found != (unsigned)i;
+        MUST(cuEventDestroy_v2(fresh.event));
+    }
+    (void)pthread_join(thread, NULL);
+    printf("%d of %d came too early\n", n_wrong, FRESH);
+    return n_wrong > 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc == 2 ? argv[1] : "";
@@ -92,6 +158,8 @@ int main(int argc, char **argv)
 
     MUST(cuInit(0));
     MUST(cuCtxCreate_v2(&context, 0, 0));
+    if (strcmp(what, "fresh") == 0)
+        return run_fresh();
     MUST(cuStreamCreate(&stream, 0));
     MUST(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
     sides[0].event = sides[1].event = event;

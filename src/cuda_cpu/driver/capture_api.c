@@ -58,17 +58,14 @@ DRIVER_EXPORT CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mo
 
 /* --- questions --- */
 
-static CUresult status_of(CUstream handle, CUstreamCaptureStatus *ret_status, unsigned long long *ret_id,
-                          CUgraph *ret_graph, struct stream **ret_stream)
+/* With captures.lock held: the stream was found before that, since a thread's own is made then. */
+static CUresult status_of(const struct stream *stream, CUstreamCaptureStatus *ret_status,
+                          unsigned long long *ret_id, CUgraph *ret_graph)
 {
-    CUresult code = stream_named(handle, ret_stream);
-    const struct capture *capture;
+    const struct capture *capture = stream->capture;
 
-    if (code != CUDA_SUCCESS)
-        return code;
-    if (capture_meets_legacy(*ret_stream))
+    if (capture_meets_legacy(stream))
         return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
-    capture = (*ret_stream)->capture;
     *ret_status = !capture           ? CU_STREAM_CAPTURE_STATUS_NONE
                   : capture->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
                                      : CU_STREAM_CAPTURE_STATUS_ACTIVE;
@@ -88,8 +85,11 @@ DRIVER_EXPORT CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatu
         return code;
     if (!ret_status)
         return CUDA_ERROR_INVALID_VALUE;
+    code = stream_named(handle, &stream);
+    if (code != CUDA_SUCCESS)
+        return code;
     pthread_mutex_lock(&driver.captures.lock);
-    code = status_of(handle, ret_status, NULL, NULL, &stream);
+    code = status_of(stream, ret_status, NULL, NULL);
     pthread_mutex_unlock(&driver.captures.lock);
     return code;
 }
@@ -107,8 +107,11 @@ DRIVER_EXPORT CUresult cuStreamGetCaptureInfo_v3(CUstream handle, CUstreamCaptur
         return code;
     if (!ret_status)
         return CUDA_ERROR_INVALID_VALUE;
+    code = stream_named(handle, &stream);
+    if (code != CUDA_SUCCESS)
+        return code;
     pthread_mutex_lock(&driver.captures.lock);
-    code = status_of(handle, ret_status, ret_id, ret_graph, &stream);
+    code = status_of(stream, ret_status, ret_id, ret_graph);
     if (code == CUDA_SUCCESS && stream->capture) {
         if (ret_after)
             *ret_after = stream->after->items;
