@@ -15,8 +15,8 @@
  * more, and each routed call waits for its engine on the calling thread.
  *
  * Locks, in the order in which they may be nested: gates -> order -> context records -> the
- * engine's graph -> shards of handle tables. The locks of events, of graphs and of mark pools are leaves. The
- * driver is never called with the graph's lock held.
+ * engine's graph -> shards of handle tables. The locks of events, of graphs and of mark pools are
+ * leaves. The driver is never called with the graph's lock held.
  */
 #ifndef CUDA_FRONT_H
 #define CUDA_FRONT_H

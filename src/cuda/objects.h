@@ -124,9 +124,9 @@ bool stream_is_doomed(const struct call *call);
 void context_forget(CUcontext handle);
 
 /*
- * Captures that the program has begun and not ended count in cuda_front.n_capturing. A capture counts
- * before the driver begins it: true if no other one did. It stays counted if it `began`. It is over
- * when the program ends it, or destroys its first stream. NULL: a stream without a record.
+ * Captures that the program has begun and not ended count in cuda_front.n_capturing. A capture
+ * counts before the driver begins it: true if no other one did. It stays counted if it `began`. It
+ * is over when the program ends it, or destroys its first stream. NULL: a stream without a record.
  */
 bool capture_counts(void);
 void capture_counted(struct stream_record *stream, bool began);

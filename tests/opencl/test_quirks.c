@@ -82,7 +82,10 @@ START_TEST(another_driver_has_none_whatever_its_device_is_called)
 }
 END_TEST
 
-/* PoCL of Debian 12 and 13, and before grids had a width. tests/base/test_driver_quirks.c has each row. */
+/*
+ * PoCL of Debian 12 and 13, and before grids had a width. tests/base/test_driver_quirks.c has each
+ * row.
+ */
 START_TEST(the_version_that_the_driver_reports_decides)
 {
     static const struct {
