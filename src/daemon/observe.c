@@ -209,6 +209,15 @@ static bool drains(const struct peer *peer)
     return holds;
 }
 
+static bool yields_late(const struct peer *peer)
+{
+    bool late = false;
+
+    for (unsigned i = 0; i < PAGE_LEASES; i++)
+        late = late || peer->holds[i].yields_late;
+    return late;
+}
+
 /* The rule that one client breaks, if any. all: the operating system is asked, too. */
 static enum model_rule client_rule(const struct server *server, const struct peer *peer, bool all)
 {
@@ -237,6 +246,8 @@ static enum model_rule client_rule(const struct server *server, const struct pee
         return RULE_REQUESTS;
     if (drains(peer))
         return RULE_DRAINING;
+    if (yields_late(peer))
+        return RULE_LATE;
     return task->piece && ran_whole(peer) ? RULE_WHOLE : RULE_MET;
 }
 

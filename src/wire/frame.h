@@ -133,6 +133,7 @@ enum model_rule {
     RULE_REQUESTS,  /* who: a client that made more or longer engine requests than the plan counts */
     RULE_DRAINING,  /* who: a client that has gone, and whose work holds an engine until it has ended */
     RULE_IDLE,      /* all rules hold again, but earlier jobs may still be late: no idle instant since then */
+    RULE_LATE,      /* who: a client that was asked to yield an engine, and has not for late_yield_ms */
     RULES,
 };
 
