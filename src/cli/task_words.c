@@ -64,7 +64,7 @@ const char *task_rule_name(uint32_t rule)
     static const char *const names[RULES] = {
         "met",   "no-bound", "basis",    "realtime", "partition", "outsider", "ceiling", "twice",
         "whole", "changing", "stale",    "period",   "affinity",  "order",    "own",     "placement",
-        "jobs",  "overrun",  "requests", "draining", "idle",      "late"};
+        "jobs",  "overrun",  "requests", "draining", "idle",      "late",     "batch"};
 
     return rule < RULES ? names[rule] : "?";
 }
@@ -104,6 +104,8 @@ static const struct {
     [RULE_IDLE] = {"the model is met again; waiting for an idle instant, since jobs from before may be late",
                    NULL},
     [RULE_LATE] = {"model not met: client ", " was asked to yield an engine, and did not in time (R8)"},
+    [RULE_BATCH] = {"model not met: client ",
+                    " runs a batch, and no bound counts how long it holds engines (R8)"},
 };
 
 void task_rule_words(uint32_t rule, uint32_t who, char *ret_text, size_t size)

@@ -218,6 +218,19 @@ static bool yields_late(const struct peer *peer)
     return late;
 }
 
+/*
+ * A batch keeps its engines to its end, and is never asked to yield. While it waits, it keeps free
+ * engines from less urgent requests. No analysis counts either.
+ */
+static bool has_batch(const struct peer *peer)
+{
+    bool has = false;
+
+    for (unsigned i = 0; i < PAGE_LEASES; i++)
+        has = has || peer->holds[i].group != 0;
+    return has;
+}
+
 /* The rule that one client breaks, if any. all: the operating system is asked, too. */
 static enum model_rule client_rule(const struct server *server, const struct peer *peer, bool all)
 {
@@ -248,6 +261,8 @@ static enum model_rule client_rule(const struct server *server, const struct pee
         return RULE_DRAINING;
     if (yields_late(peer))
         return RULE_LATE;
+    if (has_batch(peer))
+        return RULE_BATCH;
     return task->piece && ran_whole(peer) ? RULE_WHOLE : RULE_MET;
 }
 

@@ -134,6 +134,7 @@ enum model_rule {
     RULE_DRAINING,  /* who: a client that has gone, and whose work holds an engine until it has ended */
     RULE_IDLE,      /* all rules hold again, but earlier jobs may still be late: no idle instant since then */
     RULE_LATE,      /* who: a client that was asked to yield an engine, and has not for late_yield_ms */
+    RULE_BATCH,     /* who: a client that holds engines for a batch, or waits for them */
     RULES,
 };
 
