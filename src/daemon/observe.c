@@ -199,13 +199,17 @@ static bool is_placed(const struct server *server, const struct peer *peer, cons
     }
 }
 
-/* No analysis counts how long the work of a process that has gone holds an engine. */
+/*
+ * No analysis counts how long the work of a process that has gone holds an engine. Nor does any
+ * count work from before the client's connection, which is not asked to yield.
+ */
 static bool drains(const struct peer *peer)
 {
     bool holds = false;
 
-    for (unsigned i = 0; peer->state == PEER_DRAINING && i < PAGE_LEASES; i++)
-        holds = holds || peer->holds[i].state == HOLD_HELD || peer->holds[i].state == HOLD_DECLARED;
+    for (unsigned i = 0; i < PAGE_LEASES; i++)
+        holds = holds || peer->holds[i].state == HOLD_DECLARED ||
+                (peer->state == PEER_DRAINING && peer->holds[i].state == HOLD_HELD);
     return holds;
 }
 

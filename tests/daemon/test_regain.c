@@ -332,6 +332,30 @@ START_TEST(a_program_that_comes_back_to_the_daemon_ends_the_claim)
 }
 END_TEST
 
+/* It may be a batch, and it is not asked to yield: its engine is blocked until its release. */
+START_TEST(a_hold_from_before_the_connection_ends_the_claims_until_it_is_over)
+{
+    struct frame attach = {.type = FRAME_ATTACH,
+                           .attach = {.engine = ENGINE_EXECUTION, .epoch = 1, .busy = 1}};
+    struct frame release = {.type = FRAME_RELEASE, .release = {.epoch = 1}};
+
+    start();
+    memcpy(attach.attach.device, GPU, sizeof GPU);
+    (void)server_lost(server, ear, claims_world.now_at);
+    ear = claims_join(server, "ear", HELLO_TASK | HELLO_BEGAN, PERIOD);
+    claims_say(server, ear, &attach);
+    has_a_job(eye);
+    expect(RULE_DRAINING, RULE_DRAINING);
+    claims_say(server, ear, &release);
+    has_a_job(eye);
+    expect(RULE_MET, RULE_IDLE);
+    has_a_job(ear);
+    has_a_job(eye);
+    expect(RULE_MET, RULE_MET);
+    server_free(server);
+}
+END_TEST
+
 /* Kernels that a program ran whole are in its page, whether or not an event followed. */
 START_TEST(what_a_program_did_last_is_seen_when_it_leaves)
 {
@@ -393,5 +417,6 @@ HARNESS_MAIN("regain", 30, a_delayed_job_that_is_pending_when_the_outsider_leave
              a_holder_that_does_not_yield_in_time_ends_the_claims_until_it_does,
              a_batch_within_a_job_ends_the_claims_until_it_is_over,
              a_program_that_comes_back_to_the_daemon_ends_the_claim,
+             a_hold_from_before_the_connection_ends_the_claims_until_it_is_over,
              what_a_program_did_last_is_seen_when_it_leaves, a_task_without_a_deadline_need_not_be_idle,
              batond_looks_for_an_idle_instant_by_itself)
