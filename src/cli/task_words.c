@@ -62,9 +62,9 @@ void task_difference_words(const struct frame_about_difference *about, char *ret
 const char *task_rule_name(uint32_t rule)
 {
     static const char *const names[RULES] = {
-        "met",   "no-bound",  "basis",    "realtime", "partition", "outsider", "ceiling",
-        "twice", "whole",     "changing", "stale",    "period",    "affinity", "order",
-        "own",   "placement", "jobs",     "overrun",  "requests",  "draining", "idle"};
+        "met",   "no-bound", "basis",    "realtime", "partition", "outsider", "ceiling", "twice",
+        "whole", "changing", "stale",    "period",   "affinity",  "order",    "own",     "placement",
+        "jobs",  "overrun",  "requests", "draining", "idle",      "late",     "batch"};
 
     return rule < RULES ? names[rule] : "?";
 }
@@ -100,9 +100,13 @@ static const struct {
     [RULE_OVERRUN] = {"model not met: client ", " used more engine time than the plan gives a job (R8)"},
     [RULE_REQUESTS] = {"model not met: client ",
                        " made more or longer engine requests than the plan counts for a job (R8)"},
-    [RULE_DRAINING] = {"model not met: client ", " has gone, and its work still holds an engine (R8)"},
+    [RULE_DRAINING] = {"model not met: client ",
+                       " has gone or connected again, and its earlier work still holds an engine (R8)"},
     [RULE_IDLE] = {"the model is met again; waiting for an idle instant, since jobs from before may be late",
                    NULL},
+    [RULE_LATE] = {"model not met: client ", " was asked to yield an engine, and did not in time (R8)"},
+    [RULE_BATCH] = {"model not met: client ",
+                    " runs a batch, and no bound counts how long it holds engines (R8)"},
 };
 
 void task_rule_words(uint32_t rule, uint32_t who, char *ret_text, size_t size)

@@ -23,6 +23,12 @@ static int find(const struct session *session, enum notice notice, const char *k
     return -1;
 }
 
+/* One place is kept for the notice that ends claims: kernels must not take it. */
+static bool has_room(const struct session *session, enum notice notice)
+{
+    return session->n_notices < SESSION_NOTICES - (notice != NOTICE_UNMANAGED);
+}
+
 int session_notice(struct session *session, enum notice notice, const char *kernel, const char *detail)
 {
     int i;
@@ -31,7 +37,7 @@ int session_notice(struct session *session, enum notice notice, const char *kern
         return -1;
     pthread_mutex_lock(&session->lock);
     i = find(session, notice, kernel);
-    if (i < 0 && session->n_notices < SESSION_NOTICES) {
+    if (i < 0 && has_room(session, notice)) {
         struct session_notice *fresh = &session->notices[i = session->n_notices++];
 
         fresh->said = (struct frame_notice){.notice = notice};

@@ -399,7 +399,10 @@ void arbiter_settle(struct server *server, bool settled)
     holds_run(server);
 }
 
-/* Reports holders that do not give way in time, and arms the next look. */
+/*
+ * Reports holders that do not give way in time, and arms the next look. Until such a hold is over,
+ * no bound is claimed (RULE_LATE).
+ */
 void arbiter_tick(struct server *server)
 {
     for (engine_id e = 0; e < sched_engines(server->core); e++) {

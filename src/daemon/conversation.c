@@ -129,6 +129,7 @@ static int receive_notice(struct server *server, struct peer *peer, const struct
 
     if (frame->notice >= NOTICE_N)
         return SERVER_DROP;
+    peer->unmanaged |= frame->notice == NOTICE_UNMANAGED; /* also if there is no room for it */
     if (peer->n_notices == PEER_MAX_NOTICES)
         return 0;
     kept = &peer->notices[peer->n_notices++];

@@ -199,14 +199,40 @@ static bool is_placed(const struct server *server, const struct peer *peer, cons
     }
 }
 
-/* No analysis counts how long the work of a process that has gone holds an engine. */
+/*
+ * No analysis counts how long the work of a process that has gone holds an engine. Nor does any
+ * count work from before the client's connection, which is not asked to yield.
+ */
 static bool drains(const struct peer *peer)
 {
     bool holds = false;
 
-    for (unsigned i = 0; peer->state == PEER_DRAINING && i < PAGE_LEASES; i++)
-        holds = holds || peer->holds[i].state == HOLD_HELD || peer->holds[i].state == HOLD_DECLARED;
+    for (unsigned i = 0; i < PAGE_LEASES; i++)
+        holds = holds || peer->holds[i].state == HOLD_DECLARED ||
+                (peer->state == PEER_DRAINING && peer->holds[i].state == HOLD_HELD);
     return holds;
+}
+
+static bool yields_late(const struct peer *peer)
+{
+    bool late = false;
+
+    for (unsigned i = 0; i < PAGE_LEASES; i++)
+        late = late || peer->holds[i].yields_late;
+    return late;
+}
+
+/*
+ * A batch keeps its engines to its end, and is never asked to yield. While it waits, it keeps free
+ * engines from less urgent requests. No analysis counts either.
+ */
+static bool has_batch(const struct peer *peer)
+{
+    bool has = false;
+
+    for (unsigned i = 0; i < PAGE_LEASES; i++)
+        has = has || peer->holds[i].group != 0;
+    return has;
 }
 
 /* The rule that one client breaks, if any. all: the operating system is asked, too. */
@@ -237,6 +263,10 @@ static enum model_rule client_rule(const struct server *server, const struct pee
         return RULE_REQUESTS;
     if (drains(peer))
         return RULE_DRAINING;
+    if (yields_late(peer))
+        return RULE_LATE;
+    if (has_batch(peer))
+        return RULE_BATCH;
     return task->piece && ran_whole(peer) ? RULE_WHOLE : RULE_MET;
 }
 

@@ -48,8 +48,8 @@ struct hold {
     unsigned group;
     baton_nsec contended_at; /* since when another client waits for its engines; 0: none does */
     baton_nsec yield_at;     /* when it was asked to give way; 0: it was not */
-    bool yields_late;
-    uint64_t told; /* LEASE_FLAG_* that the client was told by frame */
+    bool yields_late;        /* it has not for late_yield_ms: no analysis counts so long a hold */
+    uint64_t told;           /* LEASE_FLAG_* that the client was told by frame */
 };
 
 enum peer_state { PEER_NONE, PEER_GREETING, PEER_CLIENT, PEER_MONITOR, PEER_DRAINING };

@@ -13,6 +13,14 @@ static void link_device(struct engine_device *device)
     atomic_store(&runtime.devices, device);
 }
 
+/* The engine's lease; without one its work is under no rule, which batond must know. */
+static void open_lease(struct session *session, const char *name, struct device_engine *engine)
+{
+    engine->lease = NULL;
+    if (session && lease_open(session, name, engine->kind, &engine->lease) != 0)
+        (void)session_notice(session, NOTICE_UNMANAGED, "", name);
+}
+
 /* Under devices_lock: the device of that name which has engines of its own, or NULL. */
 static struct engine_device *find_device(const char *name)
 {
@@ -40,8 +48,7 @@ void engine_device_init(struct engine_device *device, const struct driver_ops *o
         struct device_engine *engine = &device->own[kind];
 
         engine_init(engine, device, (enum engine_kind)kind);
-        if (!session || lease_open(session, name, engine->kind, &engine->lease) != 0)
-            engine->lease = NULL;
+        open_lease(session, name, engine);
     }
     link_device(device);
     pthread_mutex_unlock(&runtime.devices_lock);

@@ -131,8 +131,10 @@ enum model_rule {
     RULE_JOBS,      /* who: a client that does not report where its jobs begin */
     RULE_OVERRUN,   /* who: a client that used more engine time than the plan gives a job */
     RULE_REQUESTS,  /* who: a client that made more or longer engine requests than the plan counts */
-    RULE_DRAINING,  /* who: a client that has gone, and whose work holds an engine until it has ended */
+    RULE_DRAINING,  /* who: a client whose work from an ended connection holds an engine until it has ended */
     RULE_IDLE,      /* all rules hold again, but earlier jobs may still be late: no idle instant since then */
+    RULE_LATE,      /* who: a client that was asked to yield an engine, and has not for late_yield_ms */
+    RULE_BATCH,     /* who: a client that holds engines for a batch, or waits for them */
     RULES,
 };
 

@@ -6,6 +6,7 @@
 #include "daemon/peer.h"
 #include "harness.h"
 #include "wire/lease_word.h"
+#include "wire/notice.h"
 
 enum { GPUS = 3 };
 
@@ -105,6 +106,27 @@ START_TEST(no_bound_is_claimed_beside_a_device_that_batond_does_not_manage)
 }
 END_TEST
 
+/* It has no lease there, and so no ATTACH: it says so in a notice, its first one or its last. */
+START_TEST(no_bound_is_claimed_beside_a_device_that_a_program_has_no_lease_for)
+{
+    for (unsigned earlier = 0; earlier <= PEER_MAX_NOTICES; earlier += PEER_MAX_NOTICES) {
+        struct frame notice = {.type = FRAME_NOTICE, .notice = {.notice = NOTICE_SMALL}};
+        unsigned peer;
+        struct server *server = start((struct placement){PLACEMENT_FIXED, 6}, 2, &peer);
+
+        for (unsigned i = 0; i < earlier; i++) {
+            (void)snprintf(notice.notice.kernel, sizeof notice.notice.kernel, "kernel %u", i);
+            say(server, peer, &notice);
+        }
+        ck_assert_int_eq(claims_rule(server), RULE_MET);
+        notice.notice = (struct frame_notice){.notice = NOTICE_UNMANAGED, .detail = "pci:0000:09:00.0"};
+        say(server, peer, &notice);
+        ck_assert_int_eq(claims_rule(server), RULE_PLACEMENT);
+        server_free(server);
+    }
+}
+END_TEST
+
 /*
  * The program opened GPU 0, and its plan gives it GPU 1: its kernels run there, but each job moves
  * data that no task set counts.
@@ -195,5 +217,6 @@ END_TEST
 HARNESS_MAIN("placed", 10, no_bound_is_claimed_for_data_outside_the_gpus_of_the_plan,
              no_bound_is_claimed_for_kernels_outside_the_gpus_of_the_plan,
              no_bound_is_claimed_beside_a_device_that_batond_does_not_manage,
+             no_bound_is_claimed_beside_a_device_that_a_program_has_no_lease_for,
              no_bound_is_claimed_for_placements_that_cannot_be_kept,
              no_bound_is_claimed_for_tasks_on_several_devices_of_pocl)

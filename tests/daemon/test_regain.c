@@ -229,6 +229,91 @@ START_TEST(a_killed_program_whose_work_drains_ends_the_claim)
 }
 END_TEST
 
+/*
+ * The holder was asked to yield and goes on. The program that waited is killed and started anew:
+ * all tasks above the holder are idle then.
+ */
+START_TEST(a_holder_that_does_not_yield_in_time_ends_the_claims_until_it_does)
+{
+    struct frame attach = {.type = FRAME_ATTACH, .attach = {.engine = ENGINE_EXECUTION, .epoch = 1}};
+    struct frame request = {.type = FRAME_REQUEST, .request = {.epoch = 2}};
+    struct frame release = {.type = FRAME_RELEASE, .release = {.epoch = 2}};
+    baton_nsec asked_at;
+
+    start();
+    memcpy(attach.attach.device, GPU, sizeof GPU);
+    claims_say(server, eye, &attach);
+    claims_say(server, ear, &attach);
+    claims_job_begins(server, ear, claims_world.now_at);
+    claims_say(server, ear, &request);
+    claims_job_begins(server, eye, claims_world.now_at);
+    claims_say(server, eye, &request);
+    asked_at = claims_world.now_at;
+    expect(RULE_MET, RULE_MET);
+    claims_world.now_at = asked_at + NSEC_PER_SEC - 1;
+    server_tick(server, claims_world.now_at);
+    expect(RULE_MET, RULE_MET);
+    server_tick(server, claims_world.now_at); /* half a second later */
+    expect(RULE_LATE, RULE_LATE);
+    (void)server_lost(server, eye, claims_world.now_at);
+    eye = claims_join(server, "eye", HELLO_TASK, PERIOD);
+    has_a_job(eye);
+    expect(RULE_LATE, RULE_LATE);
+    claims_say(server, ear, &release);
+    expect(RULE_IDLE, RULE_IDLE);
+    has_a_job(eye);
+    expect(RULE_MET, RULE_IDLE);
+    claims_job_ends(server, ear);
+    has_a_job(ear);
+    has_a_job(eye);
+    expect(RULE_MET, RULE_MET);
+    server_free(server);
+}
+END_TEST
+
+/* It holds two engines to its end, longer than any piece, and is never asked to yield. */
+START_TEST(a_batch_within_a_job_ends_the_claims_until_it_is_over)
+{
+    struct frame attach = {.type = FRAME_ATTACH, .attach = {.engine = ENGINE_EXECUTION, .epoch = 1}};
+    struct frame request = {.type = FRAME_REQUEST, .request = {.epoch = 2}};
+    struct frame release = {.type = FRAME_RELEASE, .release = {.epoch = 2}};
+    struct frame batch = {.type = FRAME_GROUP, .group = {.leases = 3, .epoch = 3}};
+    struct frame over = {.type = FRAME_GROUP_RELEASE, .group_release = {.leases = 1, .epoch = 3}};
+
+    start();
+    memcpy(attach.attach.device, GPU, sizeof GPU);
+    claims_say(server, eye, &attach);
+    claims_say(server, ear, &attach);
+    attach.attach.index = 1;
+    attach.attach.engine = ENGINE_COPY_IN;
+    claims_say(server, ear, &attach);
+    has_a_job(eye);
+    claims_job_begins(server, eye, claims_world.now_at);
+    claims_say(server, eye, &request);
+    claims_job_begins(server, ear, claims_world.now_at);
+    expect(RULE_MET, RULE_MET);
+    claims_say(server, ear, &batch);
+    expect(RULE_BATCH, RULE_BATCH); /* it waits, and keeps the copy engine from others */
+    claims_say(server, eye, &release);
+    claims_job_ends(server, eye);
+    has_a_job(eye);
+    expect(RULE_BATCH, RULE_BATCH); /* all tasks above are idle */
+    claims_say(server, ear, &over);
+    has_a_job(eye);
+    expect(RULE_BATCH, RULE_BATCH); /* it still holds the copy engine */
+    over.group_release.leases = 2;
+    claims_say(server, ear, &over);
+    expect(RULE_IDLE, RULE_IDLE);
+    has_a_job(eye);
+    expect(RULE_MET, RULE_IDLE);
+    claims_job_ends(server, ear);
+    has_a_job(ear);
+    has_a_job(eye);
+    expect(RULE_MET, RULE_MET);
+    server_free(server);
+}
+END_TEST
+
 /* Its jobs ran before this daemon knew the program, and one of them may be pending. */
 START_TEST(a_program_that_comes_back_to_the_daemon_ends_the_claim)
 {
@@ -238,6 +323,30 @@ START_TEST(a_program_that_comes_back_to_the_daemon_ends_the_claim)
     expect(RULE_MET, RULE_MET); /* a program that leaves between two jobs breaks no rule */
     ear = claims_join(server, "ear", HELLO_TASK | HELLO_BEGAN, PERIOD);
     expect(RULE_IDLE, RULE_IDLE);
+    has_a_job(eye);
+    expect(RULE_MET, RULE_IDLE);
+    has_a_job(ear);
+    has_a_job(eye);
+    expect(RULE_MET, RULE_MET);
+    server_free(server);
+}
+END_TEST
+
+/* It may be a batch, and it is not asked to yield: its engine is blocked until its release. */
+START_TEST(a_hold_from_before_the_connection_ends_the_claims_until_it_is_over)
+{
+    struct frame attach = {.type = FRAME_ATTACH,
+                           .attach = {.engine = ENGINE_EXECUTION, .epoch = 1, .busy = 1}};
+    struct frame release = {.type = FRAME_RELEASE, .release = {.epoch = 1}};
+
+    start();
+    memcpy(attach.attach.device, GPU, sizeof GPU);
+    (void)server_lost(server, ear, claims_world.now_at);
+    ear = claims_join(server, "ear", HELLO_TASK | HELLO_BEGAN, PERIOD);
+    claims_say(server, ear, &attach);
+    has_a_job(eye);
+    expect(RULE_DRAINING, RULE_DRAINING);
+    claims_say(server, ear, &release);
     has_a_job(eye);
     expect(RULE_MET, RULE_IDLE);
     has_a_job(ear);
@@ -305,6 +414,9 @@ HARNESS_MAIN("regain", 30, a_delayed_job_that_is_pending_when_the_outsider_leave
              a_release_that_no_program_has_begun_yet_may_be_pending,
              an_engine_that_is_used_outside_of_a_job_is_not_idle,
              a_killed_program_whose_work_drains_ends_the_claim,
+             a_holder_that_does_not_yield_in_time_ends_the_claims_until_it_does,
+             a_batch_within_a_job_ends_the_claims_until_it_is_over,
              a_program_that_comes_back_to_the_daemon_ends_the_claim,
+             a_hold_from_before_the_connection_ends_the_claims_until_it_is_over,
              what_a_program_did_last_is_seen_when_it_leaves, a_task_without_a_deadline_need_not_be_idle,
              batond_looks_for_an_idle_instant_by_itself)
