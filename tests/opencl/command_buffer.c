@@ -248,6 +248,75 @@ static void keeps(void)
     clReleaseCommandQueue(reader);
 }
 
+static cl_kernel make_pick(cl_program *ret_program)
+{
+    static const char *const text =
+        "__kernel void pick(__read_only image2d_t in, sampler_t how, __global int *out) {\n"
+        "    int i = get_global_id(0); out[i] = read_imagei(in, how, (int2)(i - 1, 0)).x; }\n";
+    cl_kernel pick;
+    cl_int code;
+
+    *ret_program = clCreateProgramWithSource(context, 1, (const char **)(uintptr_t)&text, NULL, &code);
+    need(clBuildProgram(*ret_program, 0, NULL, NULL, NULL, NULL), "clBuildProgram");
+    pick = clCreateKernel(*ret_program, "pick", &code);
+    need(code, "clCreateKernel");
+    return pick;
+}
+
+static cl_uint sampler_references(cl_sampler sampler)
+{
+    cl_uint n = 0;
+
+    clGetSamplerInfo(sampler, CL_SAMPLER_REFERENCE_COUNT, sizeof n, &n, NULL);
+    return n;
+}
+
+/*
+ * A recorded launch keeps its sampler as long as the command buffer lives, and no longer. The
+ * program's sampler reads the edge outside of the image; a later one reads 0 there.
+ */
+static void keeps_sampler(void)
+{
+    const cl_image_format format = {CL_R, CL_SIGNED_INT32};
+    const cl_image_desc about = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 4, .image_height = 1};
+    const size_t n = 4;
+    struct things t = make(0);
+    cl_int values[4] = {11, 22, 33, 44}, read[4] = {0};
+    cl_program picks;
+    cl_kernel pick = make_pick(&picks);
+    cl_sampler sampler =
+        clCreateSampler(context, CL_FALSE, CL_ADDRESS_CLAMP_TO_EDGE, CL_FILTER_NEAREST, NULL);
+    cl_sampler later;
+    cl_uint before = sampler_references(sampler);
+    bool kept;
+    cl_mem image =
+        clCreateImage(context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, &format, &about, values, NULL);
+
+    need(clSetKernelArg(pick, 0, sizeof image, &image), "image");
+    need(clSetKernelArg(pick, 1, sizeof sampler, &sampler), "sampler");
+    need(clSetKernelArg(pick, 2, sizeof t.out, &t.out), "out");
+    need(ext.clCommandNDRangeKernelKHR(t.buffer, NULL, NULL, pick, 1, NULL, &n, NULL, 0, NULL, NULL, NULL),
+         "launch");
+    need(ext.clFinalizeCommandBufferKHR(t.buffer), "finalize");
+    clReleaseKernel(pick);
+    kept = sampler_references(sampler) > before;
+    check(kept, "a recorded launch keeps its sampler");
+    clReleaseSampler(sampler);
+    later = clCreateSampler(context, CL_FALSE, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST, NULL);
+    need(ext.clEnqueueCommandBufferKHR(0, NULL, t.buffer, 0, NULL, NULL), "enqueue");
+    need(clEnqueueReadBuffer(t.queue, t.out, CL_TRUE, 0, sizeof read, read, 0, NULL, NULL), "read");
+    check(read[0] == 11 && read[1] == 11 && read[2] == 22 && read[3] == 33, "it reads through its sampler");
+    clReleaseMemObject(image);
+    if (kept)
+        clRetainSampler(sampler);
+    done(&t);
+    check(!kept || sampler_references(sampler) == before, "no longer than the command buffer lives");
+    if (kept)
+        clReleaseSampler(sampler);
+    clReleaseSampler(later);
+    clReleaseProgram(picks);
+}
+
 static cl_uint references(cl_mem mem)
 {
     cl_uint n = 0;
@@ -340,6 +409,7 @@ int main(int argc, char **argv)
     replays(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, false, "out of order, with a barrier");
     stands_alone();
     keeps();
+    keeps_sampler();
     misuse();
     recorded_nowhere();
     clReleaseProgram(program);

@@ -60,6 +60,24 @@ for commands in "" "; sync"; do # that run beside the program, or inside of its 
     verdict $? "they need no message each ($(($(granted) - before)) grants, $(cat "$scratch/job"))"
 done
 
+# An unmap is a copy to the device: it runs under a hold of the copy engine, as a write does.
+export FAKE_CL="group_ns scale 100000; duration UnmapMemObject 20000"
+under 50 "$scratch/one.json" env FAKE_CL_LOG="$scratch/one.log" "$load" 40x 1 0 1 4 >"$scratch/one" &
+one=$!
+wait_for_holder
+under 50 "$scratch/two.json" env FAKE_CL_LOG="$scratch/two.log" "$load" 40x 1 0 1 4 >"$scratch/two"
+verdict $? "a program that maps and unmaps beside another computes right ($(cat "$scratch/two"))"
+wait $one
+verdict $? "and so does the other ($(cat "$scratch/one"))"
+together=$(awk '
+    $1 != "UnmapMemObject" { next }
+    FNR == NR { begin[++n] = $3; end[n] = $4; next }
+    { for (i = 1; i <= n; i++) if ($3 < end[i] && begin[i] < $4) both++; m++ }
+    END { print n, m, both + 0 }' "$scratch/one.log" "$scratch/two.log")
+[ "$together" = "40 40 0" ]
+verdict $? "no two of their unmaps run at the same time ($together)"
+export FAKE_CL="group_ns scale 100000"
+
 # A program's first launch waits for its rewritten twin, but not in the engine.
 under 10 "$scratch/steady.json" "$load" 3000x 1 2 >"$scratch/steady" &
 steady=$!

@@ -3,9 +3,10 @@
  * max X ms, wrong W`. Every result is checked. With a depth, so many launches are under way at any
  * time; with a fifth argument of 1 the data go to the host and back after each; of 2, write, launch
  * and read are one job of which only the last byte is waited for; of 3, the data go to the device
- * once, at the beginning. SECONDS may be a number of launches instead: 20x. With an instant
- * (CLOCK_MONOTONIC, milliseconds) the time is counted from there, and of what is launched before
- * and after only the results. usage: load SECONDS GROUPS PAUSE_MS [DEPTH [COPIES [BEGIN_MS]]]
+ * once, at the beginning; of 4, the data are mapped and unmapped after each. SECONDS may be a
+ * number of launches instead: 20x. With an instant (CLOCK_MONOTONIC, milliseconds) the time is
+ * counted from there, and of what is launched before and after only the results. usage: load
+ * SECONDS GROUPS PAUSE_MS [DEPTH [COPIES [BEGIN_MS]]]
  */
 #include <CL/cl.h>
 #include <stdio.h>
@@ -103,6 +104,16 @@ static cl_int write_values(const struct wish *wish, const struct stage *stage, c
                                 0, NULL, NULL);
 }
 
+/* The unmap brings the data back to the device. It is not waited for. */
+static cl_int map_values(const struct wish *wish, const struct stage *stage)
+{
+    cl_int code;
+    void *pointer = clEnqueueMapBuffer(stage->queue, stage->mem, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
+                                       wish->global * sizeof *values, 0, NULL, NULL, &code);
+
+    return pointer ? clEnqueueUnmapMemObject(stage->queue, stage->mem, pointer, 0, NULL, NULL) : code;
+}
+
 static cl_int launch(const struct wish *wish, const struct stage *stage, cl_event *ret_event)
 {
     size_t local = LOCAL;
@@ -136,6 +147,8 @@ static cl_int turn(const struct wish *wish, const struct stage *stage, cl_event 
         code |= read_values(wish, stage);
         code |= write_values(wish, stage, CL_TRUE);
     }
+    if (wish->copies == 4)
+        code |= map_values(wish, stage);
     return code;
 }
 

@@ -34,7 +34,10 @@ void recorded_done(struct recorded *recorded)
         entry_clReleaseKernel(recorded->kernel);
     for (cl_uint i = 0; i < recorded->n_mems; i++)
         entry_clReleaseMemObject(recorded->mems[i]);
+    for (cl_uint i = 0; i < recorded->n_samplers; i++)
+        entry_clReleaseSampler(recorded->samplers[i]);
     free(recorded->mems);
+    free(recorded->samplers);
     free(recorded->waits);
 }
 

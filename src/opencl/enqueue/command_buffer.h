@@ -23,6 +23,8 @@ struct recorded {
     cl_kernel kernel;            /* a launch: the layer's kernel object, with the arguments at the call */
     cl_mem *mems;                /* owned references: what it uses, n_mems of them */
     cl_uint n_mems;
+    cl_sampler *samplers; /* owned references: n_samplers of a launch's arguments */
+    cl_uint n_samplers;
     cl_sync_point_khr *waits; /* owned */
     cl_uint n_waits;
 };

@@ -44,10 +44,23 @@ static bool keep_mem(struct recorded *recorded, cl_mem mem)
     return true;
 }
 
-/* An argument that is memory stays alive with the command. */
+static bool keep_sampler(struct recorded *recorded, cl_sampler sampler)
+{
+    cl_sampler *grown = realloc(recorded->samplers, (recorded->n_samplers + 1) * sizeof *grown);
+
+    if (!grown)
+        return false;
+    recorded->samplers = grown;
+    if (entry_clRetainSampler(sampler) == CL_SUCCESS)
+        recorded->samplers[recorded->n_samplers++] = sampler;
+    return true;
+}
+
+/* An argument that is memory or a sampler stays alive with the command. */
 static bool keep_argument(struct recorded *recorded, const struct arg_value *arg)
 {
     struct mem_record *record;
+    cl_sampler sampler;
     cl_mem mem;
     bool kept;
 
@@ -55,10 +68,16 @@ static bool keep_argument(struct recorded *recorded, const struct arg_value *arg
         return true;
     memcpy(&mem, arg_value_bytes(arg), sizeof mem);
     record = mem ? mem_find(mem) : NULL;
-    if (!record)
+    if (record) {
+        kept = keep_mem(recorded, mem);
+        mem_unref(record);
+        return kept;
+    }
+    sampler = sampler_in(arg_value_bytes(arg), arg->size);
+    if (!sampler)
         return true;
-    kept = keep_mem(recorded, mem);
-    mem_unref(record);
+    kept = keep_sampler(recorded, sampler);
+    front.target.clReleaseSampler(sampler); /* the look-up's */
     return kept;
 }
 

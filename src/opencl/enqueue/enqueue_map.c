@@ -56,7 +56,7 @@ static void after(struct opencl_command *draft, struct device_engine *engine, st
         recorder_copy(ENGINE_COPY_OUT, mem ? mem->size : 0, begin_at, clock_now());
     engine_exit(engine, ENGINE_COPY_OUT, ENGINE_ALONE);
     if (code == CL_SUCCESS && mem)
-        map_note(mem, pointer);
+        map_note(mem, pointer, draft->u.map.record->flags);
     spread_over(draft);
     if (blocking)
         inferred_job_waited();
@@ -187,6 +187,42 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapImage(cl_command_queue handle, 
     return pointer;
 }
 
+/*
+ * The unmap of a map that the driver made for reading, or of one that the layer does not know,
+ * copies nothing: it needs no engine. False: commands are queued before it.
+ */
+static bool unmap_at_once(struct opencl_command *draft, cl_uint n, const cl_event *waits, cl_event *event,
+                          cl_int *ret_code)
+{
+    bool valid = validate_waits(draft->queue, n, waits) == CL_SUCCESS;
+
+    if (!submit_unhindered(draft->queue, n, waits) || !spread_admits(draft, CL_FALSE))
+        return false;
+    /*
+     * Waits that are over are not passed on: the layer's record of one may be complete a moment
+     * before the driver's handle is.
+     */
+    *ret_code = issue_whole(draft, CL_FALSE, valid ? 0 : n, valid ? NULL : waits, event);
+    spread_over(draft);
+    return true;
+}
+
+static cl_int unmap_queued(struct opencl_command *draft, const struct mem_record *mem,
+                           struct map_record *record, cl_uint n, const cl_event *waits, cl_event *event)
+{
+    cl_int code = validate_waits(draft->queue, n, waits);
+
+    if (code != CL_SUCCESS)
+        return code;
+    if (!record)
+        return CL_INVALID_VALUE;
+    if (mem->context != draft->queue->context)
+        return CL_INVALID_CONTEXT;
+    draft->u.map.record = record;
+    command_prepare(draft);
+    return submit_queued(draft, CL_FALSE, n, waits, event);
+}
+
 CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueUnmapMemObject(cl_command_queue handle, cl_mem object,
                                                               void *pointer, cl_uint n, const cl_event *waits,
                                                               cl_event *event)
@@ -194,6 +230,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueUnmapMemObject(cl_command_queue h
     struct opencl_command draft = {.kind = COMMAND_UNMAP, .u.map = {.mem = object, .pointer = pointer}};
     struct mem_record *mem;
     struct map_record *record;
+    bool taken_over = false;
     cl_int code;
 
     ENQUEUE_BEGIN(handle, front.target.clEnqueueUnmapMemObject(handle, object, pointer, n, waits, event));
@@ -202,26 +239,16 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueUnmapMemObject(cl_command_queue h
                     front.target.clEnqueueUnmapMemObject(handle, object, pointer, n, waits, event));
     record = map_take(mem, pointer);
     draft.queue = queue;
-    code = validate_waits(queue, n, waits);
-    if ((!record || record->direct) && submit_unhindered(queue, n, waits) &&
-        spread_admits(&draft, CL_FALSE)) {
-        /*
-         * Waits that are over are not passed on: the layer's record of one may be complete a moment
-         * before the driver's handle is.
-         */
-        code = issue_whole(&draft, CL_FALSE, code ? n : 0, code ? waits : NULL, event);
-        spread_over(&draft);
-        if (code == CL_SUCCESS)
-            map_free(record);
-    } else if (code == CL_SUCCESS) {
-        draft.u.map.record = record;
-        command_prepare(&draft);
-        code = !record                          ? CL_INVALID_VALUE
-               : mem->context != queue->context ? CL_INVALID_CONTEXT
-                                                : submit_queued(&draft, CL_FALSE, n, waits, event);
+    if (record && record->direct && map_writes(record) && mem->context == queue->context) {
+        code = submit_command(&draft, CL_FALSE, n, waits, event);
+    } else if ((record && !record->direct) || !unmap_at_once(&draft, n, waits, event, &code)) {
+        code = unmap_queued(&draft, mem, record, n, waits, event);
+        taken_over = code == CL_SUCCESS;
     }
     if (code != CL_SUCCESS && record)
         map_put_back(mem, record);
+    else if (!taken_over)
+        map_free(record);
     mem_unref(mem);
     queue_unref(queue);
     return code;

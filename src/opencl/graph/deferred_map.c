@@ -19,13 +19,14 @@ static void link_record(struct mem_record *mem, struct map_record *record)
     graph_unlock();
 }
 
-void map_note(struct mem_record *mem, void *pointer)
+void map_note(struct mem_record *mem, void *pointer, cl_map_flags flags)
 {
     struct map_record *record = calloc(1, sizeof *record);
 
     if (!record)
         return; /* the driver will answer its unmap */
     record->pointer = record->driver_pointer = pointer;
+    record->flags = flags;
     record->direct = true;
     link_record(mem, record);
 }
@@ -139,6 +140,11 @@ void map_free(struct map_record *record)
     free(record);
 }
 
+bool map_writes(const struct map_record *record)
+{
+    return record->flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION);
+}
+
 cl_uint map_n_deferred(struct mem_record *mem)
 {
     cl_uint n = 0;
@@ -210,7 +216,7 @@ cl_int map_issue_unmap(struct piece_pipe *pipe, struct opencl_command *command, 
     if (record && !record->direct) {
         if (!pointer) /* the map itself failed */
             return CL_INVALID_VALUE;
-        if (record->flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION))
+        if (map_writes(record))
             copy_region(record, true);
     }
     request.u.map.pointer = pointer;

@@ -25,8 +25,11 @@ struct map_record {
     size_t rows, slices; /* to copy; an array of one-dimensional images has one row per slice */
 };
 
-/* Remembers a map that went to the driver directly, so that its unmap can be checked. */
-void map_note(struct mem_record *mem, void *pointer);
+/*
+ * Remembers a map that went to the driver directly, so that its unmap can be checked and is a copy
+ * to the device only if the map was one for writing.
+ */
+void map_note(struct mem_record *mem, void *pointer, cl_map_flags flags);
 
 /* A record for a map that must wait; NULL: no memory. */
 struct map_record *map_defer_buffer(struct mem_record *mem, cl_map_flags flags, size_t offset, size_t size);
@@ -40,6 +43,9 @@ struct map_record *map_defer_image(struct mem_record *mem, cl_map_flags flags, c
 struct map_record *map_take(struct mem_record *mem, const void *pointer);
 void map_put_back(struct mem_record *mem, struct map_record *record);
 void map_free(struct map_record *record);
+
+/* May the program have written there? */
+bool map_writes(const struct map_record *record);
 
 /* Maps that the layer answered and whose turn has not come: the driver does not count them yet. */
 cl_uint map_n_deferred(struct mem_record *mem);
