@@ -82,7 +82,8 @@ static bool is_over(const struct context_gate *gate)
 
     pthread_mutex_lock(&cuda_front.events.lock);
     over = !gate->recording->held &&
-           cuda_front.genuine.cuEventQuery(gate->recording->event) != CUDA_ERROR_NOT_READY;
+           (!gate->recording->event ||
+            cuda_front.genuine.cuEventQuery(gate->recording->event) != CUDA_ERROR_NOT_READY);
     pthread_mutex_unlock(&cuda_front.events.lock);
     return over;
 }
@@ -163,9 +164,9 @@ static void settle(const struct context_gate *gate)
 
     context_visit_begin(gate->group.context, &visit);
     pthread_mutex_lock(&cuda_front.events.lock);
-    if (gate->group.green)
+    if (gate->recording->event && gate->group.green)
         (void)cuda_front.genuine.cuGreenCtxWaitEvent(gate->group.green, gate->recording->event);
-    else
+    else if (gate->recording->event)
         (void)cuda_front.genuine.cuCtxWaitEvent(gate->group.context->handle, gate->recording->event);
     pthread_mutex_unlock(&cuda_front.events.lock);
     context_visit_end(&visit);

@@ -17,6 +17,13 @@ CUresult route_event_create(struct call *call)
     return code;
 }
 
+struct context_record *event_home(CUevent event)
+{
+    CUcontext owner = event ? handle_table_find(&cuda_front.events.owners, event) : NULL;
+
+    return owner ? handle_table_find(&cuda_front.objects.contexts, owner) : NULL;
+}
+
 bool event_is_known(CUevent event)
 {
     return event && handle_table_find(&cuda_front.events.owners, event);

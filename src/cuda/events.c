@@ -13,7 +13,6 @@
 #include "cuda/submit.h"
 #include "engine/graph.h"
 #include "engine/handle_table.h"
-#include "engine/inferred_job.h"
 #include "engine/runtime.h"
 
 static void keep(void *recording)
@@ -89,21 +88,51 @@ void recording_wait(struct recording *recording, struct command *command)
 
 /* --- under the lock --- */
 
-/* A wait that is held back needs a place that stays: an event of our own behind the program's. */
-static void move_to_own(struct recording *recording)
+static bool record_copy(CUevent copy, CUevent event)
 {
     CUstream stream = NULL;
+    bool done;
 
+    if (cuda_front.genuine.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS)
+        return false;
+    done = cuda_front.genuine.cuStreamWaitEvent(stream, event, 0) == CUDA_SUCCESS &&
+           cuda_front.genuine.cuEventRecord(copy, stream) == CUDA_SUCCESS;
+    (void)cuda_front.genuine.cuStreamDestroy_v2(stream);
+    return done;
+}
+
+/*
+ * A wait that is held back needs a place that stays: an event of our own behind the program's.
+ * False: there is none; `own` may be an event without a record.
+ */
+static bool move_to_own(struct recording *recording)
+{
     if (cuda_front.genuine.cuEventCreate(&recording->own, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) {
         recording->own = NULL;
-        return;
+        return false;
     }
-    if (cuda_front.genuine.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS) {
-        (void)cuda_front.genuine.cuStreamWaitEvent(stream, recording->event, 0);
-        (void)cuda_front.genuine.cuEventRecord(recording->own, stream);
-        (void)cuda_front.genuine.cuStreamDestroy_v2(stream);
-    }
+    if (!record_copy(recording->own, recording->event))
+        return false;
     recording->event = recording->own;
+    return true;
+}
+
+/* The event is about to have a newer record. Without memory, the older one is waited for here. */
+static void keep_place(struct recording *recording)
+{
+    struct context_record *context = event_home(recording->event);
+    struct context_visit visit;
+
+    if (context)
+        context_visit_begin(context, &visit);
+    if (!move_to_own(recording)) {
+        pthread_mutex_unlock(&cuda_front.events.lock);
+        (void)cuda_front.genuine.cuEventSynchronize(recording->event);
+        pthread_mutex_lock(&cuda_front.events.lock);
+        recording->event = recording->own; /* that counts as complete, as NULL does */
+    }
+    if (context)
+        context_visit_end(&visit);
 }
 
 /* The event's newest recording becomes this one; NULL: a record that the driver has. */
@@ -115,7 +144,7 @@ static void replace(CUevent event, struct recording *recording)
     if (old && old->held)
         old->superseded = true;
     else if (old && atomic_load(&old->refs) > 1)
-        move_to_own(old);
+        keep_place(old);
     recording_drop(old);
     if (!recording)
         return;
@@ -160,11 +189,12 @@ CUresult recording_issue(struct recording *recording, const struct call *call)
 
 CUresult recording_issue_wait(struct recording *recording, const struct call *call)
 {
-    CUresult code;
+    CUresult code = CUDA_SUCCESS;
 
     pthread_mutex_lock(&cuda_front.events.lock);
-    code = cuda_front.genuine.cuStreamWaitEvent((CUstream)call->args[0], recording->event,
-                                                (unsigned)call->args[2]);
+    if (recording->event)
+        code = cuda_front.genuine.cuStreamWaitEvent((CUstream)call->args[0], recording->event,
+                                                    (unsigned)call->args[2]);
     pthread_mutex_unlock(&cuda_front.events.lock);
     return code;
 }
@@ -302,9 +332,10 @@ struct recording *recording_of_others(CUevent event)
 {
     struct recording *recording = recording_new(event, false);
 
-    if (recording)
-        move_to_own(recording);
-    return recording;
+    if (!recording || move_to_own(recording))
+        return recording;
+    recording_drop(recording);
+    return NULL;
 }
 
 CUresult event_wait_held(struct cuda_command *draft, struct recording *recording)
@@ -412,59 +443,6 @@ CUresult route_wait_event(struct call *call)
     recording_drop(recording);
     stream_drop(stream);
     return code;
-}
-
-/* The driver's answer, or else a failure of what was held back in the event's context. */
-static CUresult answer(CUevent event, CUresult code)
-{
-    CUcontext owner = event ? handle_table_find(&cuda_front.events.owners, event) : NULL;
-    struct context_record *context = owner ? handle_table_find(&cuda_front.objects.contexts, owner) : NULL;
-
-    return code == CUDA_SUCCESS && context ? context_take_late(context) : code;
-}
-
-CUresult route_event_query(struct call *call)
-{
-    struct recording *recording =
-        call->args[0] ? handle_table_find(&cuda_front.events.table, (CUevent)call->args[0]) : NULL;
-    bool held = recording_is_held(recording) || graphs_may_record((CUevent)call->args[0]);
-    CUresult code = held ? CUDA_ERROR_NOT_READY : call_invoke(call);
-
-    recording_drop(recording);
-    if (code == CUDA_SUCCESS)
-        inferred_job_waited();
-    return answer((CUevent)call->args[0], code);
-}
-
-CUresult route_event_synchronize(struct call *call)
-{
-    struct recording *recording =
-        call->args[0] ? handle_table_find(&cuda_front.events.table, (CUevent)call->args[0]) : NULL;
-    CUresult code;
-
-    recording_await(recording);
-    recording_drop(recording);
-    if (graphs_may_record((CUevent)call->args[0]))
-        objects_drain();
-    code = call_invoke(call);
-    inferred_job_waited();
-    return answer((CUevent)call->args[0], code);
-}
-
-CUresult route_event_elapsed(struct call *call)
-{
-    bool held = false;
-
-    if (graphs_may_record((CUevent)call->args[1]) || graphs_may_record((CUevent)call->args[2]))
-        objects_drain();
-    for (int i = 1; i < 3; i++) {
-        struct recording *recording =
-            call->args[i] ? handle_table_find(&cuda_front.events.table, (CUevent)call->args[i]) : NULL;
-
-        held = held || recording_is_held(recording);
-        recording_drop(recording);
-    }
-    return held ? CUDA_ERROR_NOT_READY : call_invoke(call);
 }
 
 CUresult route_event_destroy(struct call *call)

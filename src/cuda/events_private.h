@@ -11,7 +11,7 @@
 struct recording {
     atomic_uint refs;
     /* under cuda_front.events.lock */
-    CUevent event; /* what a wait names: the program's, or `own` */
+    CUevent event; /* what a wait names: the program's, or `own`; NULL: the record is complete */
     CUevent own;   /* NULL: none; destroyed with the recording */
     bool held, superseded;
     struct command *command; /* a reference while held */
@@ -34,6 +34,8 @@ struct recording *recording_for_wait(CUevent event);
  */
 struct recording *recording_of_others(CUevent event);
 
+/* The context that the event was made in; NULL: not known. */
+struct context_record *event_home(CUevent event);
 /* Did the program make the event, and in this context? Then the driver will surely take it. */
 bool event_is_known(CUevent event);
 bool event_is_of(CUevent event, const struct context_record *context);

@@ -16,7 +16,7 @@
  *
  * Locks, in the order in which they may be nested: gates -> order -> context records -> the
  * engine's graph -> shards of handle tables. The locks of events, of graphs and of mark pools are
- * leaves. The driver is never called with the graph's lock held.
+ * leaves. The driver is never called with the lock of the engine's graph held.
  */
 #ifndef CUDA_FRONT_H
 #define CUDA_FRONT_H
