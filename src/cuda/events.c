@@ -199,6 +199,19 @@ CUresult recording_issue_wait(struct recording *recording, const struct call *ca
     return code;
 }
 
+void event_recorded_by_launch(CUevent event, bool captured, bool external)
+{
+    if (captured)
+        graphs_note_event(event);
+    if (captured && external)
+        return;
+    pthread_mutex_lock(&cuda_front.events.lock);
+    replace(event, NULL);
+    if (captured)
+        event_set_captured(event);
+    pthread_mutex_unlock(&cuda_front.events.lock);
+}
+
 /* --- calls of the program --- */
 
 CUresult event_record_now(const struct call *call, CUevent event)

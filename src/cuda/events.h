@@ -37,6 +37,9 @@ void recording_wait(struct recording *recording, struct command *command);
 CUresult recording_issue(struct recording *recording, const struct call *call);
 CUresult recording_issue_wait(struct recording *recording, const struct call *call);
 
+/* A launch is about to record the event, on the calling thread. captured: the launch is a node. */
+void event_recorded_by_launch(CUevent event, bool captured, bool external);
+
 /* The front's events (cuda_front.events). */
 struct cuda_events {
     struct handle_table table;    /* the program's event -> its newest recording, a reference */

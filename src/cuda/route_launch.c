@@ -77,36 +77,53 @@ CUresult route_launch_cooperative(struct call *call)
     return launch(call, true);
 }
 
+/* Two attributes have the launch record an event; their values have one layout. */
+static void note_records(const CUlaunchConfig *config, bool captured)
+{
+    for (unsigned i = 0; config->attrs && i < config->numAttrs; i++) {
+        const CUlaunchAttribute *attribute = &config->attrs[i];
+
+        if (attribute->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT ||
+            attribute->id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT)
+            event_recorded_by_launch(attribute->value.launchCompletionEvent.event, captured,
+                                     attribute->value.launchCompletionEvent.flags & CU_EVENT_RECORD_EXTERNAL);
+    }
+}
+
+static CUresult launch_with_attributes(const struct call *call, const CUlaunchConfig *config)
+{
+    CUresult code = migrate_stay_home("a launch with attributes");
+    CUlaunchConfig named = *config;
+    struct stream_record *stream;
+    struct cuda_command draft;
+
+    if (code != CUDA_SUCCESS)
+        return code;
+    stream = stream_find(config->hStream, call->entry->form != FORM_PLAIN);
+    if (!stream)
+        return call_invoke(call);
+    submit_draft(&draft, call, stream);
+    note_records(config, draft.captured);
+    named.hStream = stream->handle;
+    if (!draft.captured)
+        draft.call.args[0] = (uint64_t)&named;
+    draft.base.engine = ENGINE_EXECUTION;
+    draft.base.leased = draft.at_once = true;
+    return submit(&draft, false, NULL);
+}
+
 /* Without attributes it is cuLaunchKernel with its numbers in a struct. */
 CUresult route_launch_ex(struct call *call)
 {
     const CUlaunchConfig *config = (const CUlaunchConfig *)call->args[0];
     bool per_thread = call->entry->form != FORM_PLAIN;
     unsigned plain = per_thread ? ENTRY_cuLaunchKernel_ptsz : ENTRY_cuLaunchKernel;
-    struct stream_record *stream;
-    struct cuda_command draft;
-    CUlaunchConfig named;
     struct call same;
-    CUresult code;
 
     if (!config)
         return call_invoke(call);
-    if (config->numAttrs) {
-        code = migrate_stay_home("a launch with attributes");
-        if (code != CUDA_SUCCESS)
-            return code;
-        stream = stream_find(config->hStream, per_thread);
-        if (!stream)
-            return call_invoke(call);
-        submit_draft(&draft, call, stream);
-        named = *config;
-        named.hStream = stream->handle;
-        if (!draft.captured)
-            draft.call.args[0] = (uint64_t)&named;
-        draft.base.engine = ENGINE_EXECUTION;
-        draft.base.leased = draft.at_once = true;
-        return submit(&draft, false, NULL);
-    }
+    if (config->numAttrs)
+        return launch_with_attributes(call, config);
     same = (struct call){.entry = entry_at(plain), .genuine = front_genuine(plain)};
     same.args[0] = call->args[1];
     same.args[1] = config->gridDimX;

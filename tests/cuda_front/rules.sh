@@ -49,7 +49,7 @@ streams() {
 }
 
 graphs() {
-    for name in held recorded external turns fork beside left attributes; do
+    for name in held recorded external turns fork beside left completion attributes; do
         one_rule "$name" idle no-daemon queued slices
     done
 }

@@ -179,6 +179,18 @@ static CUresult read_attributes(const CUlaunchConfig *config, struct launch_requ
     return CUDA_SUCCESS;
 }
 
+/* Events that are recorded once all blocks have begun: behind the launch is late enough. */
+static CUresult record_events(const CUlaunchConfig *config)
+{
+    CUresult code = CUDA_SUCCESS;
+
+    for (unsigned i = 0; i < config->numAttrs && code == CUDA_SUCCESS; i++)
+        if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT)
+            code = cuEventRecordWithFlags(config->attrs[i].value.launchCompletionEvent.event, config->hStream,
+                                          (unsigned)config->attrs[i].value.launchCompletionEvent.flags);
+    return code;
+}
+
 DRIVER_EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters,
                                         void **extra)
 {
@@ -193,5 +205,7 @@ DRIVER_EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction
                                       .parameters = parameters,
                                       .extra = extra};
     code = read_attributes(config, &request);
-    return code == CUDA_SUCCESS ? launch(__func__, function, &request, config->hStream) : code;
+    if (code == CUDA_SUCCESS)
+        code = launch(__func__, function, &request, config->hStream);
+    return code == CUDA_SUCCESS ? record_events(config) : code;
 }
