@@ -1,10 +1,10 @@
 /*
  * Random host programs over a fixed set of kernels: several streams (the legacy and the thread's
  * own default stream among them), events, host functions, copies of every kind, memory in stream
- * order, graphs. Each operation works on objects; where two streams use one object and no rule of
- * CUDA orders them, the program orders them: by an event, or by waiting. So a program has one
- * possible result: what its operations give one after the other, computed here beside it by plain
- * loops.
+ * order, graphs that are captured in one or two streams and launched in several. Each operation works on
+ * objects; where two streams use one object and no rule of CUDA orders them, the program orders them: by an
+ * event, or by waiting. So a program has one possible result: what its operations give one after the other,
+ * computed here beside it by plain loops.
  *
  *     random-host KERNELS.ptx FIRST_SEED PROGRAMS [follows]
  *
@@ -36,6 +36,11 @@ enum {
     OPERATIONS = 24,
 };
 
+struct random_graph {
+    CUgraphExec exec;
+    int object, other, value; /* fills the object, and adds it to the other */
+};
+
 struct world {
     struct random_state random;
     uint64_t seed;
@@ -49,7 +54,8 @@ struct world {
     int host; /* written by host functions */
     int model[N_OBJECTS][WORDS];
     int last[N_OBJECTS]; /* lane that used it last; -1: none, or it was waited for */
-    CUgraphExec graphs[OPERATIONS];
+    struct random_graph graphs[OPERATIONS];
+    CUstream forked; /* the second stream of a capture, if it was made for it */
     unsigned n_graphs;
 };
 
@@ -299,31 +305,74 @@ static void op_host(int lane)
     world.model[HOST][0] = mixed(world.model[HOST][0], value);
 }
 
-/* Captured in a stream of its own, launched in the lane. */
-static void op_graph(int lane)
+static void launch_add(int left, int right, int out, CUstream stream)
 {
-    int object = pick(N_DEVICE), other = pick(N_DEVICE), value = pick(1000), n = WORDS;
-    void *fill[] = {&world.device[object], &n, &value};
-    void *add[] = {&world.device[object], &world.device[other], &world.device[other], &n};
-    CUstream stream;
-    CUgraph graph;
-    CUgraphExec exec;
+    int n = WORDS;
+    void *params[] = {&world.device[left], &world.device[right], &world.device[out], &n};
 
+    MUST(cuLaunchKernel(world.add, WORDS / BLOCK, 1, 1, BLOCK, 1, 1, 0, stream, params, NULL));
+}
+
+/* The second stream takes part in the capture: a new one, or the thread's own. */
+static void capture_add(int object, int other, CUstream stream)
+{
+    bool own = pick(2) == 0;
+    CUstream second = CU_STREAM_PER_THREAD;
+    CUevent out, back;
+
+    if (!own)
+        MUST(cuStreamCreate(&second, pick(2) ? CU_STREAM_NON_BLOCKING : 0));
+    MUST(cuEventCreate(&out, CU_EVENT_DISABLE_TIMING));
+    MUST(cuEventCreate(&back, CU_EVENT_DISABLE_TIMING));
+    MUST(cuEventRecord(out, stream));
+    MUST(cuStreamWaitEvent(second, out, 0));
+    launch_add(object, other, other, second);
+    MUST(cuEventRecord(back, second));
+    MUST(cuStreamWaitEvent(stream, back, 0));
+    world.forked = own ? NULL : second; /* it may end when the capture has */
+    MUST(cuEventDestroy_v2(out));
+    MUST(cuEventDestroy_v2(back));
+}
+
+/* Captured in a stream of its own, or in two. */
+static struct random_graph *capture_graph(void)
+{
+    struct random_graph *graph = &world.graphs[world.n_graphs++];
+    int n = WORDS;
+    CUstream stream;
+    CUgraph captured;
+
+    *graph = (struct random_graph){.object = pick(N_DEVICE), .other = pick(N_DEVICE), .value = pick(1000)};
+    world.forked = NULL;
     MUST(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     MUST(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-    MUST(cuLaunchKernel(world.fill, WORDS / BLOCK, 1, 1, BLOCK, 1, 1, 0, stream, fill, NULL));
-    MUST(cuLaunchKernel(world.add, WORDS / BLOCK, 1, 1, BLOCK, 1, 1, 0, stream, add, NULL));
-    MUST(cuStreamEndCapture(stream, &graph));
-    MUST(cuGraphInstantiateWithFlags(&exec, graph, 0));
-    MUST(cuGraphDestroy(graph));
+    MUST(cuLaunchKernel(world.fill, WORDS / BLOCK, 1, 1, BLOCK, 1, 1, 0, stream,
+                        (void *[]){&world.device[graph->object], &n, &graph->value}, NULL));
+    if (pick(2))
+        capture_add(graph->object, graph->other, stream);
+    else
+        launch_add(graph->object, graph->other, graph->other, stream);
+    MUST(cuStreamEndCapture(stream, &captured));
+    MUST(cuGraphInstantiateWithFlags(&graph->exec, captured, 0));
+    MUST(cuGraphDestroy(captured));
     MUST(cuStreamDestroy_v2(stream));
-    use(object, lane);
-    use(other, lane);
-    MUST(cuGraphLaunch(exec, world.lanes[lane]));
-    world.graphs[world.n_graphs++] = exec;
-    set_model(object, value);
+    if (world.forked)
+        MUST(cuStreamDestroy_v2(world.forked));
+    return graph;
+}
+
+/* A new graph, or one that was launched before in any lane. */
+static void op_graph(int lane)
+{
+    const struct random_graph *graph =
+        world.n_graphs && pick(2) ? &world.graphs[pick((int)world.n_graphs)] : capture_graph();
+
+    use(graph->object, lane);
+    use(graph->other, lane);
+    MUST(cuGraphLaunch(graph->exec, world.lanes[lane]));
+    set_model(graph->object, graph->value);
     for (int i = 0; i < WORDS; i++)
-        world.model[other][i] += world.model[object][i];
+        world.model[graph->other][i] += world.model[graph->object][i];
 }
 
 static void op_temporary(int lane)
@@ -400,6 +449,7 @@ static void (*const operations[])(int lane) = {
     op_fill,
     op_add,
     op_noise,
+    op_graph,
 };
 
 static void operate(void)
@@ -474,7 +524,7 @@ static bool run_program(uint64_t seed)
     use_by_host(HOST);
     MUST(cuCtxSynchronize());
     for (unsigned i = 0; i < world.n_graphs; i++)
-        MUST(cuGraphExecDestroy(world.graphs[i]));
+        MUST(cuGraphExecDestroy(world.graphs[i].exec));
     return is_as_model();
 }
 
