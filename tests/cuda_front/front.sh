@@ -64,6 +64,10 @@ answers() {
         verdict $? "answers: $name: $(head -c 300 "$scratch/diff")"
         [ "$name" != contended ] || stop_hog
     done
+    start_plan
+    "$build/baton" run --device cpu --task programs -- "$conformance" "$kernels" >"$scratch/task" 2>/dev/null
+    diff <(told "$scratch/plain") <(told "$scratch/task") >"$scratch/diff"
+    verdict $? "answers: as a task of a plan: $(head -c 300 "$scratch/diff")"
 }
 
 random_programs() { # PROGRAMS: in each of four ways

@@ -1,10 +1,10 @@
 /*
  * Random host programs over a fixed set of kernels: several streams (the legacy and the thread's
  * own default stream among them), events, host functions, copies of every kind, memory in stream
- * order, graphs that are captured in one or two streams and launched in several. Each operation works on
- * objects; where two streams use one object and no rule of CUDA orders them, the program orders them: by an
- * event, or by waiting. So a program has one possible result: what its operations give one after the other,
- * computed here beside it by plain loops.
+ * order, graphs that are captured in one or two streams and launched in several. Each operation
+ * works on objects; where two streams use one object and no rule of CUDA orders them, the program
+ * orders them: by an event, or by waiting. So a program has one possible result: what its
+ * operations give one after the other, computed here beside it by plain loops.
  *
  *     random-host KERNELS.ptx FIRST_SEED PROGRAMS [follows]
  *
@@ -17,47 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/random.h"
 #include "cuda_abi/driver_calls.h"
 #include "cuda_abi/memory_calls.h"
-
-enum {
-    WORDS = 256,
-    BLOCK = 32,
-    N_DEVICE = 4,
-    N_PINNED = 2,
-    HOST = N_DEVICE + N_PINNED, /* what host functions change */
-    N_OBJECTS,
-    LEGACY = 0,
-    OWN,
-    NAMED, /* two blocking ones, then one that is not */
-    N_LANES = NAMED + 3,
-    N_EVENTS = 3,
-    OPERATIONS = 24,
-};
-
-struct random_graph {
-    CUgraphExec exec;
-    int object, other, value; /* fills the object, and adds it to the other */
-};
-
-struct world {
-    struct random_state random;
-    uint64_t seed;
-    CUcontext context;
-    CUmodule module;
-    CUfunction fill, add, increment;
-    CUstream lanes[N_LANES];
-    CUevent events[N_EVENTS];
-    CUdeviceptr device[N_DEVICE];
-    int *pinned[N_PINNED];
-    int host; /* written by host functions */
-    int model[N_OBJECTS][WORDS];
-    int last[N_OBJECTS]; /* lane that used it last; -1: none, or it was waited for */
-    struct random_graph graphs[OPERATIONS];
-    CUstream forked; /* the second stream of a capture, if it was made for it */
-    unsigned n_graphs;
-};
+#include "random_world.h"
 
 static struct world world;
 static bool follows; /* only operations that may run on any GPU */
@@ -78,18 +40,6 @@ static int pick(int n)
 }
 
 /* --- order --- */
-
-static bool is_blocking(int lane)
-{
-    return lane != N_LANES - 1;
-}
-
-/* Does CUDA order the two streams by itself? */
-static bool is_ordered(int first, int second)
-{
-    return first == second || (first == LEGACY && is_blocking(second)) ||
-           (second == LEGACY && is_blocking(first));
-}
 
 static void all_waited(void)
 {

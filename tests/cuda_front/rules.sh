@@ -37,7 +37,7 @@ streams() {
     # Its kernel waits for the thread that ends a context; that call waits for what is held back.
     one_rule own idle no-daemon
     one_rule attached idle no-daemon
-    for name in many left reset managed visible peer capture crowd; do
+    for name in many left reset managed visible peer capture buffer wide crowd; do
         one_rule "$name" idle no-daemon queued slices
     done
     # The call that fails is that of a launch of the program, or of its last piece.

@@ -12,6 +12,8 @@
  *     query KERNELS    a kernel that fails is seen by a program that only asks
  *     attached KERNELS a context that is held once more has its streams as before
  *     visible KERNELS  fills and copies of memory that the host sees are done on return
+ *     buffer KERNELS   parameters in a buffer that the program spoils after the call
+ *     wide KERNELS     a kernel with 64 KiB of dynamic shared memory
  *     crowd KERNELS    work of the last of 68 contexts counts as that of the first
  */
 #include <pthread.h>
@@ -272,6 +274,77 @@ static void capture(void)
     expect(all_words_are(words, 6), "the graph runs");
 }
 
+static void buffer(void)
+{
+    struct {
+        CUdeviceptr to;
+        int n, value;
+    } given;
+    size_t size = sizeof given;
+    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &given, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+                     CU_LAUNCH_PARAM_END};
+    CUstream stream;
+
+    MUST(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    close_gate(stream);
+    for (int i = 1; i <= 10; i++) {
+        given.to = words;
+        given.n = WORDS;
+        given.value = i;
+        MUST(cuLaunchKernel(fill, WORDS / BLOCK, 1, 1, BLOCK, 1, 1, 0, stream, NULL, extra));
+        memset(&given, 0xff, sizeof given);
+    }
+    open_gate();
+    MUST(cuStreamSynchronize(stream));
+    expect(all_words_are(words, 10), "the kernels have the parameters of their calls");
+}
+
+/* Each block turns 256 words around that lie 256 bytes apart in its shared memory. */
+static const char wide_text[] = ".version 7.0\n.target sm_50\n.address_size 64\n"
+                                ".extern .shared .align 4 .b8 part[];\n"
+                                ".visible .entry wide(.param .u64 out)\n"
+                                "{\n"
+                                ".reg .b32 %r<12>;\n.reg .b64 %rd<5>;\n"
+                                "ld.param.u64 %rd1, [out];\n"
+                                "cvta.to.global.u64 %rd2, %rd1;\n"
+                                "mov.u32 %r1, %tid.x;\n"
+                                "mov.u32 %r2, %ctaid.x;\n"
+                                "mov.u32 %r3, part;\n"
+                                "shl.b32 %r4, %r1, 8;\n"
+                                "add.s32 %r5, %r3, %r4;\n"
+                                "st.shared.u32 [%r5], %r1;\n"
+                                "bar.sync 0;\n"
+                                "xor.b32 %r6, %r4, 65280;\n"
+                                "add.s32 %r7, %r3, %r6;\n"
+                                "ld.shared.u32 %r8, [%r7];\n"
+                                "shl.b32 %r9, %r2, 8;\n"
+                                "add.s32 %r10, %r9, %r1;\n"
+                                "mul.wide.u32 %rd3, %r10, 4;\n"
+                                "add.s64 %rd4, %rd2, %rd3;\n"
+                                "st.global.u32 [%rd4], %r8;\n"
+                                "ret;\n"
+                                "}\n";
+
+static void wide(void)
+{
+    static unsigned found[WORDS];
+    void *params[] = {&words};
+    CUfunction kernel;
+    CUmodule module;
+    bool right = true;
+
+    MUST(cuModuleLoadData(&module, wide_text));
+    MUST(cuModuleGetFunction(&kernel, module, "wide"));
+    expect(cuLaunchKernel(kernel, WORDS / 256, 1, 1, 256, 1, 1, 65536, NULL, params, NULL) != CUDA_SUCCESS,
+           "so much must be asked for");
+    MUST(cuFuncSetAttribute(kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 65536));
+    MUST(cuLaunchKernel(kernel, WORDS / 256, 1, 1, 256, 1, 1, 65536, NULL, params, NULL));
+    MUST(cuMemcpyDtoH_v2(found, words, sizeof found));
+    for (unsigned i = 0; i < WORDS; i++)
+        right = right && found[i] == 255 - i % 256;
+    expect(right, "each block has its shared memory");
+}
+
 static void peer(void)
 {
     CUdeviceptr from;
@@ -390,9 +463,10 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } cases[] = {{"own", own},     {"many", many},       {"left", left},        {"managed", managed},
-                 {"peer", peer},   {"reset", reset},     {"capture", capture},  {"query", query},
-                 {"crowd", crowd}, {"visible", visible}, {"attached", attached}};
+    } cases[] = {{"own", own},           {"many", many},       {"left", left},       {"managed", managed},
+                 {"peer", peer},         {"reset", reset},     {"capture", capture}, {"query", query},
+                 {"attached", attached}, {"visible", visible}, {"buffer", buffer},   {"wide", wide},
+                 {"crowd", crowd}};
 
     if (argc != 3)
         return 2;
