@@ -228,8 +228,8 @@ static CUresult wait_group(const struct call *call, const struct context_group *
     CUevent event = (CUevent)call->args[1];
     struct recording *recording = event ? handle_table_find(&cuda_front.events.table, event) : NULL;
     bool held = recording_is_held(recording);
-    bool may_hold = group->context && !front_is_whole() && !front_captures() &&
-                    !graphs_may_record(event) && (event_is_known(event) || event_is_shared(event));
+    bool may_hold = group->context && !front_is_whole() && !front_captures() && !graphs_may_record(event) &&
+                    (event_is_known(event) || event_is_shared(event));
 
     recording_drop(recording);
     if (may_hold && !held && driver_can_wait(group, event))
