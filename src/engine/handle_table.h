@@ -41,11 +41,12 @@ bool handle_table_put(struct handle_table *table, const void *handle, void *reco
 void *handle_table_find(struct handle_table *table, const void *handle);
 
 /* Takes the record out and returns it; NULL: none. */
+void *handle_table_remove(struct handle_table *table, const void *handle);
+
 /*
- * All records, each with a reference as handle_table_find() adds it: an array that the caller
- * frees, of *ret_n. NULL: there is none, or no memory.
+ * All records, each with a reference as handle_table_find() adds it: an array of *ret_n that the
+ * caller frees. Without memory for all of them, those that were found so far. NULL: none.
  */
 void **handle_table_all(struct handle_table *table, size_t *ret_n);
-void *handle_table_remove(struct handle_table *table, const void *handle);
 
 #endif
