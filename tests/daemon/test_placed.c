@@ -110,10 +110,11 @@ END_TEST
 START_TEST(no_bound_is_claimed_beside_a_device_that_a_program_has_no_lease_for)
 {
     for (unsigned earlier = 0; earlier <= PEER_MAX_NOTICES; earlier += PEER_MAX_NOTICES) {
-        struct frame notice = {.type = FRAME_NOTICE, .notice = {.notice = NOTICE_SMALL}};
+        struct frame notice = {.type = FRAME_NOTICE};
         unsigned peer;
         struct server *server = start((struct placement){PLACEMENT_FIXED, 6}, 2, &peer);
 
+        notice.notice.notice = NOTICE_SMALL;
         for (unsigned i = 0; i < earlier; i++) {
             (void)snprintf(notice.notice.kernel, sizeof notice.notice.kernel, "kernel %u", i);
             say(server, peer, &notice);

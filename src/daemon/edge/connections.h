@@ -15,8 +15,9 @@ void connections_on_exit(struct loop *loop, unsigned slot);
 /* Sends the server's output to all clients, and ends the connections that the server drops. */
 void connections_flush(struct loop *loop);
 
-/* Watches a process that is not scheduled; 0 or -errno. It has ended. */
+/* Watches a process that is not scheduled; 0 or -errno. */
 int connections_watch_unscheduled(struct loop *loop, pid_t pid, unsigned process);
+/* That process has ended. */
 void connections_on_unscheduled(struct loop *loop, unsigned process);
 
 void connections_close(struct loop *loop);
