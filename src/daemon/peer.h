@@ -80,7 +80,6 @@ struct peer {
     bool admitted;    /* a task of the plan, in force */
     /* used a GPU outside gpu_set: was granted an execution engine there, or opened that GPU */
     bool strayed;
-    bool unmanaged;               /* it uses a GPU that batond does not manage, and asks nobody there */
     uint64_t computed_on;         /* GPUs whose execution engine it was granted */
     unsigned boosted;             /* the level that its threads were raised to; 0: they were not */
     unsigned priority;            /* in force */
@@ -123,6 +122,7 @@ struct peer {
     uint64_t excesses; /* requests beyond what the plan counts */
     uint64_t early;    /* jobs that ended a claim (daemon/releases.h) */
     bool uses_gpu;     /* as joined */
+    bool unmanaged;    /* it uses a GPU that batond does not manage */
     bool gpu_over;     /* the job reported that it needs no more GPU */
     /* the next job has begun before this one ended in the core */
     bool next_begins;
