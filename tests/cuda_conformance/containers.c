@@ -72,7 +72,8 @@ static void put_entry(unsigned char *at, const char *name)
     put(at + 28, architecture, 4);
     put(at + 40, *suffix == 'a' ? FLAG_OWN : *suffix == 'f' ? FLAG_FAMILY : 0, 8);
     put(at + 56, 0, 8);
-    memcpy(at + ENTRY, name, strlen(name));
+    for (size_t i = 0; i < NAMED && name[i]; i++)
+        at[ENTRY + i] = (unsigned char)name[i];
 }
 
 struct container container_of(const char *const names[], size_t n)
