@@ -12,14 +12,16 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <unistd.h>
 
-enum { LARGEST_OUTPUT = 1 << 20, MEMORY_KILOBYTES = 6 << 20, SECONDS = 300 };
+enum { MEMORY_KILOBYTES = 6 << 20, SECONDS = 300 };
 
 static const char common_flags[] =
     "-std=gnu17 -w -fPIC -shared -fvisibility=hidden -fwrapv -fno-strict-aliasing -ffp-contract=off "
@@ -95,102 +97,110 @@ static char *find_compiler(const struct image_options *options)
     return NULL;
 }
 
-static int write_text(const char *path, const char *text, size_t size)
+/* A memory file with the bytes; -1: none. */
+static int memory_of(const char *name, const char *bytes, size_t size)
 {
-    FILE *file = fopen(path, "we");
-    size_t written = file ? fwrite(text, 1, size, file) : 0;
+    int fd = memfd_create(name, MFD_CLOEXEC);
 
-    return !file ? -errno : fclose(file) == 0 && written == size ? 0 : -EIO;
+    if (fd < 0 || file_write_all(fd, bytes, size) == 0)
+        return fd;
+    (void)close(fd);
+    return -1;
 }
 
-/* Runs the compiler on the folder's unit.c. What it prints goes to the log. */
-static enum cpu_status run_compiler(const char *compiler, const char *folder,
-                                    const struct image_options *options, char *log, size_t log_size)
+/* A name below the folder for temporary files that no other process guesses; the caller frees it. */
+static char *name_folder(void)
+{
+    const char *base = secure_getenv("TMPDIR");
+    uint64_t random;
+    char *folder;
+
+    if (!base || base[0] != '/' || strchr(base, '\''))
+        base = "/tmp";
+    if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random ||
+        asprintf(&folder, "%s/baton-cuda-%016" PRIx64, base, random) < 0)
+        return NULL;
+    return folder;
+}
+
+/*
+ * The shell makes the folder and removes it, also if this process has died meanwhile. It then finds
+ * no text, or no reader of its answer. The answer is the code and a mark, or what the compiler said.
+ */
+static int write_script(char **ret_script, const char *compiler, const char *folder, int text,
+                        const struct image_options *options)
+{
+    const char *remove = secure_getenv("BATON_CUDA_CPU_KEEP") ? "" : "trap 'cd /; rm -rf \"$folder\"' EXIT\n";
+
+    return asprintf(ret_script,
+                    "unset LD_PRELOAD LD_LIBRARY_PATH\nfolder='%s'\ncompiler='%s'\n"
+                    "trap 'exit 1' HUP INT TERM\ntrap '' PIPE\n%s"
+                    "mkdir -m 700 \"$folder\" && cd \"$folder\" && export TMPDIR=\"$folder\" || exit 1\n"
+                    "cat /proc/%d/fd/%d >unit.c || exit 1\n"
+                    "ulimit -t %d\nulimit -v %d 2>/dev/null\n"
+                    "case \"$(\"$compiler\" --version 2>&1 </dev/null)\" in *clang*) more= ;; *) more=%s ;; "
+                    "esac\n"
+                    "if \"$compiler\" %s %s %s $more -o unit.so unit.c -lm </dev/null >said 2>&1; then\n"
+                    "cat unit.so && echo BATON-DONE\nelse\ncat said\nfi\n",
+                    folder, compiler, remove, (int)getpid(), text, SECONDS, MEMORY_KILOBYTES, gcc_flags,
+                    level_flag(options), common_flags, processor_flags()) < 0
+               ? -ENOMEM
+               : 0;
+}
+
+/* Runs the compiler on the text. What it says of a failure goes to the log. */
+static enum cpu_status run_compiler(const char *compiler, const char *folder, int text,
+                                    const struct image_options *options, char **ret_code, size_t *ret_size,
+                                    char *log, size_t log_size)
 {
     static const char done[] = "BATON-DONE\n";
+    const size_t mark = sizeof done - 1;
     uint8_t *answer = NULL;
     size_t n = 0;
     int status;
     char *script;
     int r;
-    bool is_done;
 
-    if (asprintf(
-            &script,
-            "cd '%s' || exit 1\nunset LD_PRELOAD LD_LIBRARY_PATH\nulimit -t %d\nulimit -v %d 2>/dev/null\n"
-            "case \"$('%s' --version 2>&1 </dev/null)\" in *clang*) more= ;; *) more=%s ;; esac\n"
-            "'%s' %s %s %s $more -o unit.so unit.c -lm </dev/null 2>&1 && echo BATON-DONE\n",
-            folder, SECONDS, MEMORY_KILOBYTES, compiler, gcc_flags, compiler, level_flag(options),
-            common_flags, processor_flags()) < 0)
+    if (write_script(&script, compiler, folder, text, options) < 0)
         return CPU_OUT_OF_MEMORY;
-    r = child_ask("/bin/sh", (const uint8_t *)script, strlen(script), SECONDS * NSEC_PER_SEC, LARGEST_OUTPUT,
-                  &answer, &n, &status);
+    r = child_ask("/bin/sh", (const uint8_t *)script, strlen(script), SECONDS * NSEC_PER_SEC,
+                  RECORD_LARGEST / 2 + mark, &answer, &n, &status);
     free(script);
     if (r < 0) {
+        file_remove_folder(folder); /* the shell may have been ended */
         (void)snprintf(log, log_size, "the C compiler %s: %s", compiler,
                        r == -ETIMEDOUT ? "took too long" : strerror(-r));
         return CPU_COMPILER_FAILED;
     }
-    is_done = n >= sizeof done - 1 && memcmp(answer + n - (sizeof done - 1), done, sizeof done - 1) == 0;
-    if (!is_done)
+    if (n <= mark || memcmp(answer + n - mark, done, mark) != 0) {
         (void)snprintf(log, log_size, "the C compiler %s failed: %.*s", compiler, n > 2000 ? 2000 : (int)n,
                        (const char *)answer);
-    free(answer);
-    return is_done ? CPU_OK : CPU_COMPILER_FAILED;
-}
-
-static char *make_folder(void)
-{
-    const char *base = secure_getenv("TMPDIR");
-    char *folder;
-
-    if (!base || base[0] != '/' || strchr(base, '\''))
-        base = "/tmp";
-    if (asprintf(&folder, "%s/baton-cuda-XXXXXX", base) < 0)
-        return NULL;
-    if (!mkdtemp(folder)) {
-        free(folder);
-        return NULL;
+        free(answer);
+        return CPU_COMPILER_FAILED;
     }
-    return folder;
-}
-
-static void remove_folder(const char *folder)
-{
-    static const char *const names[] = {"unit.c", "unit.so"};
-    char path[512];
-
-    for (unsigned i = 0; i < 2; i++) {
-        (void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-        (void)unlink(path);
-    }
-    (void)rmdir(folder);
+    *ret_code = (char *)answer;
+    *ret_size = n - mark;
+    return CPU_OK;
 }
 
 static enum cpu_status compile(const char *text, size_t size, const struct image_options *options,
                                char **ret_code, size_t *ret_size, char *log, size_t log_size)
 {
     char *compiler = find_compiler(options);
-    char *folder = compiler ? make_folder() : NULL;
+    char *folder = compiler ? name_folder() : NULL;
+    int fd = folder ? memory_of("baton-device-text", text, size) : -1;
     enum cpu_status status = CPU_SYSTEM;
-    char path[512];
 
     if (!compiler) {
         (void)snprintf(log, log_size, "%s", cpu_status_text(CPU_NO_COMPILER));
         return CPU_NO_COMPILER;
     }
-    if (folder) {
-        (void)snprintf(path, sizeof path, "%s/unit.c", folder);
-        if (write_text(path, text, size) == 0)
-            status = run_compiler(compiler, folder, options, log, log_size);
-        (void)snprintf(path, sizeof path, "%s/unit.so", folder);
-        if (status == CPU_OK && file_read(path, RECORD_LARGEST / 2, ret_code, ret_size) < 0)
-            status = CPU_SYSTEM;
-        if (!secure_getenv("BATON_CUDA_CPU_KEEP"))
-            remove_folder(folder);
-    }
-    if (status == CPU_SYSTEM)
+    if (fd >= 0) {
+        status = run_compiler(compiler, folder, fd, options, ret_code, ret_size, log, log_size);
+        (void)close(fd);
+    } else {
         (void)snprintf(log, log_size, "no temporary file for the C compiler");
+    }
     free(folder);
     free(compiler);
     return status;
@@ -249,19 +259,11 @@ static void path_of(int fd, char ret_path[160])
 /* Loads from memory, so that the code loaded is the code that was checked. */
 static enum cpu_status load(const char *code, size_t size, struct image *image, char *log, size_t log_size)
 {
-    int fd = memfd_create("baton-device-code", MFD_CLOEXEC);
+    int fd = memory_of("baton-device-code", code, size);
     char path[160];
-    size_t done = 0;
 
-    while (fd >= 0 && done < size) {
-        ssize_t n = write(fd, code + done, size - done);
-
-        if (n <= 0 && errno != EINTR)
-            break;
-        done += n > 0 ? (size_t)n : 0;
-    }
     path_of(fd, path);
-    image->library = done == size && fd >= 0 ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    image->library = fd >= 0 ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
     if (!image->library) {
         const char *why = dlerror(); /* NOLINT(concurrency-mt-unsafe): glibc's is per thread */
 

@@ -5,9 +5,12 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define HEAD ".version 8.0\n.target sm_80\n.address_size 64\n"
@@ -244,6 +247,75 @@ START_TEST(gcc_and_clang_compile_at_every_level)
 }
 END_TEST
 
-HARNESS_MAIN("cuda_cpu modules", 120, modules_are_linked, what_cannot_run_is_refused_with_a_log,
-             functions_that_call_each_other_run, code_comes_from_the_cache_when_it_is_whole,
-             the_space_hands_out_and_takes_back, gcc_and_clang_compile_at_every_level)
+static void await_file(const char *path)
+{
+    for (unsigned i = 0; access(path, F_OK) != 0; i++) {
+        ck_assert_msg(i < 60000, "%s does not appear", path);
+        usleep(10000);
+    }
+}
+
+static bool is_empty(const char *folder)
+{
+    DIR *files = opendir(folder);
+    unsigned n = 0;
+
+    ck_assert_ptr_nonnull(files);
+    while (readdir(files)) /* NOLINT(concurrency-mt-unsafe): one thread */
+        n++;
+    (void)closedir(files);
+    return n == 2; /* . and .. */
+}
+
+/* A compiler that says when it has begun, and ends when it is told to. */
+static void write_slow_compiler(const char *folder, char ret_path[96])
+{
+    FILE *file;
+
+    (void)snprintf(ret_path, 96, "%s/cc", folder);
+    file = fopen(ret_path, "we");
+    ck_assert_ptr_nonnull(file);
+    (void)fprintf(file,
+                  "#!/bin/sh\ncase $1 in --version) exit 0 ;; esac\n: >'%s/begun'\n"
+                  "until [ -e '%s/go' ]; do sleep 0.01; done\n: >unit.so\n",
+                  folder, folder);
+    ck_assert_int_eq(fclose(file), 0);
+    ck_assert_int_eq(chmod(ret_path, 0700), 0);
+}
+
+START_TEST(a_process_that_dies_while_it_compiles_leaves_no_file)
+{
+    char folder[64], temporary[96], compiler[96], path[96];
+    struct image *image;
+    pid_t child;
+
+    harness_folder(folder);
+    write_slow_compiler(folder, compiler);
+    (void)snprintf(temporary, sizeof temporary, "%s/tmp", folder);
+    ck_assert_int_eq(mkdir(temporary, 0700), 0);
+    ck_assert_int_eq(setenv("TMPDIR", temporary, 1), 0);
+    child = fork();
+    if (child == 0) {
+        const struct image_options options = {.compiler = compiler, .no_cache = true};
+
+        (void)load(library_text, NULL, options, &image);
+        _exit(0);
+    }
+    (void)snprintf(path, sizeof path, "%s/begun", folder);
+    await_file(path);
+    ck_assert(!is_empty(temporary));
+    ck_assert_int_eq(kill(child, SIGKILL), 0);
+    ck_assert_int_eq(waitpid(child, NULL, 0), child);
+    (void)snprintf(path, sizeof path, "%s/go", folder);
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    for (unsigned i = 0; !is_empty(temporary); i++) {
+        ck_assert_msg(i < 60000, "the compiler's folder is left");
+        usleep(10000);
+    }
+}
+END_TEST
+
+HARNESS_MAIN("cuda_cpu modules", 120, a_process_that_dies_while_it_compiles_leaves_no_file,
+             modules_are_linked, what_cannot_run_is_refused_with_a_log, functions_that_call_each_other_run,
+             code_comes_from_the_cache_when_it_is_whole, the_space_hands_out_and_takes_back,
+             gcc_and_clang_compile_at_every_level)
