@@ -5,12 +5,15 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static char *joined(const char *folder, const char *name)
@@ -90,6 +93,21 @@ static int write_file(const char *path, const uint8_t *bytes, size_t n)
     return r;
 }
 
+#define NEW_PREFIX  ".new-"
+#define MARK_PREFIX ".mark-"
+
+/* The name is of this call alone: a process that died may have left any other. NULL: no memory. */
+static char *temporary_name(const char *folder, const char *prefix)
+{
+    uint64_t random;
+    char *path;
+
+    if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random ||
+        asprintf(&path, "%s/%s%016" PRIx64, folder, prefix, random) < 0)
+        return NULL;
+    return path;
+}
+
 /*
  * No fsync: the entry contains its own hash, so one that a crash has truncated is recognised, and a
  * build does not wait for a disk.
@@ -99,11 +117,9 @@ int cache_write(const char *folder, const char *key, const uint8_t *bytes, size_
     static _Atomic unsigned counter;
     unsigned number = atomic_fetch_add(&counter, 1);
     char *path = joined(folder, key);
-    char *temporary = NULL;
+    char *temporary = path ? temporary_name(folder, NEW_PREFIX) : NULL;
     int r = -ENOMEM;
 
-    if (path && asprintf(&temporary, "%s/.new-%ld-%u", folder, (long)getpid(), number) < 0)
-        temporary = NULL;
     if (temporary) {
         r = write_file(temporary, bytes, n);
         if (!r && rename(temporary, path) < 0)
@@ -148,22 +164,21 @@ static int read_mark(const char *folder, char ret_mark[CACHE_MARK])
 
 int cache_mark(const char *folder, char ret_mark[CACHE_MARK])
 {
-    char fresh[CACHE_MARK], *path = joined(folder, mark_name), *temporary = NULL;
+    char fresh[CACHE_MARK], *path = joined(folder, mark_name), *temporary;
     uint32_t random;
     int r = read_mark(folder, ret_mark);
 
     if (r == -EBADMSG && path)
         (void)unlink(path);
-    if (r && path && getrandom(&random, sizeof random, 0) == (ssize_t)sizeof random &&
-        asprintf(&temporary, "%s/.mark-%ld", folder, (long)getpid()) > 0) {
+    temporary = r && path ? temporary_name(folder, MARK_PREFIX) : NULL;
+    if (temporary && getrandom(&random, sizeof random, 0) == (ssize_t)sizeof random) {
         (void)snprintf(fresh, sizeof fresh, "%08x", (unsigned)random);
-        (void)unlink(temporary);
         if (write_file(temporary, (const uint8_t *)fresh, CACHE_MARK - 1) == 0)
             (void)!link(temporary, path); /* an entry that was made meanwhile stays */
         (void)unlink(temporary);
-        free(temporary);
         r = read_mark(folder, ret_mark);
     }
+    free(temporary);
     free(path);
     return r;
 }
@@ -183,6 +198,14 @@ static int by_age(const void *a, const void *b)
     return (x->at.tv_nsec > y->at.tv_nsec) - (x->at.tv_nsec < y->at.tv_nsec);
 }
 
+/* A file that a process began an hour ago and has neither renamed nor removed: the process died. */
+static bool is_abandoned(const char *name, const struct stat *about)
+{
+    return (!strncmp(name, NEW_PREFIX, strlen(NEW_PREFIX)) ||
+            !strncmp(name, MARK_PREFIX, strlen(MARK_PREFIX))) &&
+           about->st_mtime < time(NULL) - 3600;
+}
+
 void cache_prune(const char *folder, size_t most)
 {
     DIR *dir = opendir(folder);
@@ -200,6 +223,10 @@ void cache_prune(const char *folder, size_t most)
         if (fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) ||
             !strcmp(entry->d_name, mark_name))
             continue;
+        if (is_abandoned(entry->d_name, &st)) {
+            (void)unlinkat(dirfd(dir), entry->d_name, 0);
+            continue;
+        }
         list[n].at = st.st_mtim;
         list[n].name = strdup(entry->d_name);
         if (!list[n].name)

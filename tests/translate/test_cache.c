@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 START_TEST(a_second_translation_comes_from_the_cache_and_is_equal)
@@ -229,6 +230,47 @@ START_TEST(pruning_keeps_the_newest_entries)
 }
 END_TEST
 
+/* A file of a dead process, named as one of this process would be named before. */
+static void leave_file(const char *place, const char *name, time_t written_at)
+{
+    const struct timespec times[2] = {{.tv_sec = written_at}, {.tv_sec = written_at}};
+    char path[512];
+    int fd;
+
+    (void)snprintf(path, sizeof path, "%s/%s", place, name);
+    fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(futimens(fd, times), 0);
+    ck_assert_int_eq(close(fd), 0);
+}
+
+START_TEST(what_dead_processes_left_keeps_no_entry_out_and_goes)
+{
+    char *place;
+    char name[64], path[512];
+
+    fresh_cache();
+    place = cache_folder();
+    for (unsigned i = 0; i < 3; i++) { /* an earlier process may have had this one's number */
+        (void)snprintf(name, sizeof name, ".new-%ld-%u", (long)getpid(), i);
+        leave_file(place, name, 1);
+    }
+    leave_file(place, ".new-0123456789abcdef", time(NULL)); /* under way in another process */
+    leave_file(place, ".mark-77", 1);
+    for (unsigned i = 0; i < 3; i++) {
+        (void)snprintf(name, sizeof name, "entry%u", i);
+        ck_assert_int_eq(cache_write(place, name, (const uint8_t *)"bytes", 5), 0);
+    }
+    cache_prune(place, 100);
+    ck_assert_uint_eq(entries(path, sizeof path), 3);
+    (void)snprintf(path, sizeof path, "%s/.mark-77", place);
+    ck_assert_int_ne(access(path, F_OK), 0);
+    (void)snprintf(path, sizeof path, "%s/.new-0123456789abcdef", place);
+    ck_assert_int_eq(access(path, F_OK), 0);
+    free(place);
+}
+END_TEST
+
 START_TEST(the_mark_of_a_folder_stays_as_long_as_the_folder)
 {
     char first[CACHE_MARK], again[CACHE_MARK], path[1200], *place;
@@ -324,5 +366,6 @@ HARNESS_MAIN("translate cache", 60, a_second_translation_comes_from_the_cache_an
              a_changed_or_newly_found_header_is_noticed, a_header_named_from_the_root_needs_no_folder,
              without_a_cache_folder_the_answer_is_the_same, a_folder_that_others_can_write_is_not_trusted,
              a_full_disk_leaves_no_half_entry, pruning_keeps_the_newest_entries,
+             what_dead_processes_left_keeps_no_entry_out_and_goes,
              the_mark_of_a_folder_stays_as_long_as_the_folder, an_entry_that_is_of_use_is_removed_last,
              threads_and_processes_share_one_cache)
