@@ -108,7 +108,7 @@ static int memory_of(const char *name, const char *bytes, size_t size)
     return -1;
 }
 
-/* A name below the folder for temporary files that no other process guesses; the caller frees it. */
+/* A name below the folder for temporary files that no process guesses; the caller frees it. */
 static char *name_folder(void)
 {
     const char *base = secure_getenv("TMPDIR");
@@ -124,28 +124,30 @@ static char *name_folder(void)
 }
 
 /*
- * The shell makes the folder and removes it, also if this process has died meanwhile. It then finds
- * no text, or no reader of its answer. The answer is the code and a mark, or what the compiler said.
+ * The shell makes the folder and removes it, also if this process has died meanwhile. The answer is
+ * the code and a mark, or what the compiler said.
  */
 static int write_script(char **ret_script, const char *compiler, const char *folder, int text,
                         const struct image_options *options)
 {
-    const char *remove = secure_getenv("BATON_CUDA_CPU_KEEP") ? "" : "trap 'cd /; rm -rf \"$folder\"' EXIT\n";
+    const bool keep = secure_getenv("BATON_CUDA_CPU_KEEP") != NULL;
+    int n =
+        asprintf(ret_script,
+                 "unset LD_PRELOAD LD_LIBRARY_PATH\n"
+                 "folder='%s'\ncompiler='%s'\n"
+                 "trap 'exit 1' HUP INT TERM\ntrap '' PIPE\n%s"
+                 "mkdir -m 700 \"$folder\" && cd \"$folder\" || exit 1\n"
+                 "export TMPDIR=\"$folder\"\n"
+                 "cat /proc/%d/fd/%d >unit.c || exit 1\n"
+                 "ulimit -t %d\nulimit -v %d 2>/dev/null\n"
+                 "case \"$(\"$compiler\" --version 2>&1 </dev/null)\" in\n"
+                 "*clang*) more= ;;\n*) more=%s ;;\nesac\n"
+                 "if \"$compiler\" %s %s %s $more -o unit.so unit.c -lm </dev/null >said 2>&1\n"
+                 "then cat unit.so && echo BATON-DONE\nelse cat said\nfi\n",
+                 folder, compiler, keep ? "" : "trap 'cd /; rm -rf \"$folder\"' EXIT\n", (int)getpid(), text,
+                 SECONDS, MEMORY_KILOBYTES, gcc_flags, level_flag(options), common_flags, processor_flags());
 
-    return asprintf(ret_script,
-                    "unset LD_PRELOAD LD_LIBRARY_PATH\nfolder='%s'\ncompiler='%s'\n"
-                    "trap 'exit 1' HUP INT TERM\ntrap '' PIPE\n%s"
-                    "mkdir -m 700 \"$folder\" && cd \"$folder\" && export TMPDIR=\"$folder\" || exit 1\n"
-                    "cat /proc/%d/fd/%d >unit.c || exit 1\n"
-                    "ulimit -t %d\nulimit -v %d 2>/dev/null\n"
-                    "case \"$(\"$compiler\" --version 2>&1 </dev/null)\" in *clang*) more= ;; *) more=%s ;; "
-                    "esac\n"
-                    "if \"$compiler\" %s %s %s $more -o unit.so unit.c -lm </dev/null >said 2>&1; then\n"
-                    "cat unit.so && echo BATON-DONE\nelse\ncat said\nfi\n",
-                    folder, compiler, remove, (int)getpid(), text, SECONDS, MEMORY_KILOBYTES, gcc_flags,
-                    level_flag(options), common_flags, processor_flags()) < 0
-               ? -ENOMEM
-               : 0;
+    return n < 0 ? -ENOMEM : 0;
 }
 
 /* Runs the compiler on the text. What it says of a failure goes to the log. */

@@ -22,7 +22,7 @@
 #include "wire/page.h"
 
 /* What the peer does on one connection. */
-enum act { HANGS_UP, SAYS_BYTES, SAYS_FRAMES, WRITES_WORDS, HAS_BAD_PAGE, IS_SLOW, IS_SILENT, ACTS };
+enum act { HANGS_UP, SAYS_BYTES, SAYS_FRAMES, CALLS_IN, HAS_BAD_PAGE, IS_SLOW, IS_SILENT, ACTS };
 
 static void fill(struct random_state *random, uint8_t *bytes, size_t n)
 {
@@ -96,13 +96,12 @@ static void say_bytes(struct random_state *random, int to)
     (void)send(to, bytes, n, MSG_NOSIGNAL);
 }
 
-static void write_word(struct random_state *random, struct page *page)
+/* As batond does for another client, which is not there. A word that says more is believed. */
+static void call_in(struct random_state *random, struct page *page)
 {
     lease_word *word = &page->leases[random_below(random, 4)].word;
 
-    atomic_store(word, random_below(random, 2)
-                           ? random_u64(random)
-                           : atomic_load(word) ^ (UINT64_C(1) << random_below(random, 64)));
+    (void)lease_word_call_in(word, random_u64(random) & LEASE_FLAGS);
     (void)syscall(SYS_futex, page_futex(word), FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
@@ -130,8 +129,8 @@ static void serve(struct random_state *random, int fd)
             say_bytes(random, fd);
         else if (act == SAYS_FRAMES)
             say_frame(random, fd);
-        else if (act == WRITES_WORDS && page)
-            write_word(random, page);
+        else if (act == CALLS_IN && page)
+            call_in(random, page);
         else if (act == IS_SLOW && i == 0)
             say_slowly(fd);
         if (poll(&poll_fd, 1, 2) > 0 && recv(fd, bytes, sizeof bytes, MSG_DONTWAIT) <= 0)

@@ -1,6 +1,6 @@
 /*
  * A process that listens where batond does and speaks garbage: bytes, frames of every kind with
- * random content, pages of a wrong size, random words of leases, and silence before it hangs up.
+ * random content, pages of a wrong size, calls for leases, and silence before it hangs up.
  */
 #ifndef TESTS_CUDA_KILLS_IMPOSTOR_H
 #define TESTS_CUDA_KILLS_IMPOSTOR_H

@@ -348,11 +348,29 @@ void kills_nothing_held(struct kills_stage *stage)
     assert_queues_pass(stage);
 }
 
-/* A process whose environment names the folder's socket, other than this one and batond; 0: none. */
-static pid_t stray(const struct kills_stage *stage)
+static bool has_text(pid_t pid, const char *file_name, const char *text)
 {
-    static char environment[1 << 17];
-    char path[64], wanted[KILLS_PATH];
+    static char bytes[1 << 17];
+    char path[64];
+    size_t n = 0;
+    FILE *file;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, file_name);
+    file = fopen(path, "re");
+    if (file) {
+        n = fread(bytes, 1, sizeof bytes, file);
+        (void)fclose(file);
+    }
+    return memmem(bytes, n, text, strlen(text)) != NULL;
+}
+
+/*
+ * A process whose environment names the folder's socket, other than this one and batond; 0: none.
+ * name: of its program; NULL: any.
+ */
+static pid_t find_process(const struct kills_stage *stage, const char *name)
+{
+    char wanted[KILLS_PATH];
     DIR *processes = opendir("/proc");
     const struct dirent *entry;
     pid_t found = 0;
@@ -360,20 +378,21 @@ static pid_t stray(const struct kills_stage *stage)
     (void)snprintf(wanted, sizeof wanted, "BATON_SOCKET=%s/socket", stage->folder);
     while (!found && (entry = readdir(processes))) { /* NOLINT(concurrency-mt-unsafe): one thread */
         pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        FILE *file;
-        size_t n;
 
-        (void)snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
-        file = pid > 0 && pid != getpid() && pid != stage->daemon ? fopen(path, "re") : NULL;
-        if (!file)
-            continue;
-        n = fread(environment, 1, sizeof environment, file);
-        (void)fclose(file);
-        if (memmem(environment, n, wanted, strlen(wanted)))
+        if (pid > 0 && pid != getpid() && pid != stage->daemon && (!name || has_text(pid, "comm", name)) &&
+            has_text(pid, "environ", wanted))
             found = pid;
     }
     (void)closedir(processes);
     return found;
+}
+
+void kills_kill_translator(struct kills_stage *stage)
+{
+    pid_t pid = find_process(stage, "baton-cut");
+
+    if (pid)
+        (void)kill(pid, SIGKILL);
 }
 
 /* A compiler whose program died ends by itself. */
@@ -383,7 +402,7 @@ static void assert_no_process(const struct kills_stage *stage)
     char path[64], command[1024];
     pid_t pid;
 
-    while ((pid = stray(stage)) && clock_now() < until_at)
+    while ((pid = find_process(stage, NULL)) && clock_now() < until_at)
         kills_pause(5);
     (void)snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
     last_words(path, command);

@@ -67,6 +67,8 @@ void kills_signal(struct kills_program *program, int signal_number);
 void kills_kill(struct kills_program *program);
 /* False: it runs. True: it has ended, rightly. */
 bool kills_ended(struct kills_program *program);
+/* SIGKILL for a baton-cut of a program of this stage, if one runs: that kernel runs whole. */
+void kills_kill_translator(struct kills_stage *stage);
 /* Waits for its right end. */
 void kills_await(struct kills_stage *stage, struct kills_program *program);
 

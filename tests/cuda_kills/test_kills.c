@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -106,20 +107,31 @@ static void put_hog(struct kills_words *words)
     kills_put(words, "%s/go", kills.stage.folder);
 }
 
+/* Loads garbage, half a module, and a whole one that works. */
+static void put_garbage(struct kills_words *words)
+{
+    kills_put(words, "tests/cuda_front/corners");
+    put_kernels(words, "cuda_conformance");
+    kills_put(words, "garbage");
+}
+
 static void start(struct kills_program *program)
 {
     struct kills_words words = {0};
-    unsigned what = pick(8);
+    struct kills_way way = a_way();
+    unsigned what = pick(9);
 
     if (what < 2 && !kills.follows)
         put_workloads(&words);
     else if (what < 4)
         put_state(&words);
-    else if (what < 5)
+    else if (what < 5 && !(way.options && strstr(way.options, "--slice"))) /* its blocks are very many */
         put_hog(&words);
+    else if (what < 6)
+        put_garbage(&words);
     else
         put_random_host(&words, 10 + pick(150));
-    kills_start(&kills.stage, program, a_way(), &words);
+    kills_start(&kills.stage, program, way, &words);
     kills.started++;
 }
 
@@ -175,6 +187,8 @@ static void step(void)
         disturb(program);
     if (pick(12) == 0)
         disturb_daemon();
+    if (pick(6) == 0)
+        kills_kill_translator(&kills.stage);
     if (pick(16) == 0)
         kills_spoil_cache(&kills.stage, random_u64(&kills.random));
     kills_pause(pick(40));

@@ -135,6 +135,49 @@ START_TEST(a_missing_failing_or_babbling_translator_is_a_reason)
 }
 END_TEST
 
+/* Passes so much of the answer on, and dies. */
+static void write_dying_translator(const char *path, const char *real, size_t n)
+{
+    FILE *script = fopen(path, "w");
+
+    ck_assert(script != NULL);
+    (void)fprintf(script, "#!/bin/sh\n'%s' | head -c %zu\nkill -KILL $$\n", real, n);
+    ck_assert_int_eq(fclose(script), 0);
+    ck_assert_int_eq(chmod(path, 0700), 0);
+}
+
+START_TEST(a_translator_that_is_killed_in_its_answer_is_a_reason_and_not_kept)
+{
+    char path[512], script[96];
+    char *real = strdup(getenv("BATON_CUT"));
+    struct ptx_cut cut;
+    size_t n;
+    char *bytes;
+
+    fresh_cache();
+    ck_assert(!cut_it(simple, strlen(simple), &cut));
+    ptx_cut_done(&cut);
+    find_entry(path);
+    ck_assert_int_eq(file_read(path, 1 << 20, &bytes, &n), 0); /* an entry is an answer */
+    free(bytes);
+    fresh_cache();
+    (void)snprintf(script, sizeof script, "%s/cut", folder);
+    ck_assert_int_eq(setenv("BATON_CUT", script, 1), 0);
+    for (size_t i = 0; i < 8; i++) {
+        write_dying_translator(script, real, i * (n - 1) / 7);
+        ck_assert(!cut_it(simple, strlen(simple), &cut));
+        ck_assert_msg(cut.reason == PTX_WHOLE_TRANSLATOR && cut.detail[0] && !cut.n_entries && !cut.text,
+                      "%zu of %zu bytes", i * (n - 1) / 7, n);
+        ptx_cut_done(&cut);
+    }
+    ck_assert_int_eq(setenv("BATON_CUT", real, 1), 0);
+    ck_assert(!cut_it(simple, strlen(simple), &cut));
+    expect_simple(&cut);
+    ptx_cut_done(&cut);
+    free(real);
+}
+END_TEST
+
 START_TEST(without_a_cache_folder_the_answer_is_the_same)
 {
     struct ptx_cut cut;
@@ -193,4 +236,5 @@ END_TEST
 HARNESS_MAIN("cut translate", 120, a_second_answer_comes_from_the_cache_and_is_equal,
              an_entry_that_is_damaged_anywhere_is_made_again,
              a_missing_failing_or_babbling_translator_is_a_reason,
+             a_translator_that_is_killed_in_its_answer_is_a_reason_and_not_kept,
              without_a_cache_folder_the_answer_is_the_same, hostile_texts_are_answered)
