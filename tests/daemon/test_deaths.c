@@ -1,8 +1,10 @@
 /* The real batond: clients and daemons that die, fork, exec and come back. */
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -241,7 +243,69 @@ START_TEST(a_client_whose_child_kept_the_socket_is_gone_when_it_dies)
 }
 END_TEST
 
+static bool answers(void *argument)
+{
+    const struct fixture *fixture = argument;
+    const char *build = getenv("BATON_BUILD");
+    char command[4096];
+
+    (void)snprintf(command, sizeof command, "'%s/baton' status --socket '%s' >/dev/null 2>&1",
+                   build ? build : "build", fixture->socket);
+    return system(command) == 0; /* NOLINT(cert-env33-c): a fixed command of ours */
+}
+
+/* Starts the fixture's next daemon, which can write no file, and ends it once it listens. */
+static void run_daemon_on_a_full_disk(struct fixture *fixture)
+{
+    const struct rlimit none = {0, 0};
+    const char *build = getenv("BATON_BUILD");
+    char path[4096];
+
+    (void)snprintf(path, sizeof path, "%s/batond", build ? build : "build");
+    fixture->daemon = fork();
+    if (fixture->daemon == 0) {
+        (void)signal(SIGXFSZ, SIG_IGN);
+        (void)setrlimit(RLIMIT_FSIZE, &none);
+        (void)execl(path, "batond", "--foreground", "--socket", fixture->socket, NULL);
+        _exit(127);
+    }
+    fixture_wait(answers, fixture, "batond answers");
+    fixture_kill_daemon(fixture, SIGTERM);
+}
+
+static void expect_lock(const struct fixture *fixture, const char *expected)
+{
+    char path[sizeof fixture->socket + 8];
+    char *text;
+    size_t n;
+
+    (void)snprintf(path, sizeof path, "%s.lock", fixture->socket);
+    ck_assert_int_eq(file_read(path, 1000, &text, &n), 0);
+    ck_assert_str_eq(text, expected);
+    free(text);
+}
+
+/* Clients know a daemon by its generation; whether to wait for old clients follows from the state. */
+START_TEST(a_daemon_that_cannot_write_its_lock_leaves_that_of_its_predecessor)
+{
+    struct fixture fixture;
+
+    fixture_start(&fixture, PLAIN, NULL);
+    fixture_kill_daemon(&fixture, SIGKILL);
+    fixture_restart(&fixture, NULL);
+    fixture_kill_daemon(&fixture, SIGKILL);
+    expect_lock(&fixture, "batond generation 2 not ended\n");
+    run_daemon_on_a_full_disk(&fixture);
+    expect_lock(&fixture, "batond generation 2 not ended\n");
+    fixture_restart(&fixture, NULL);
+    expect_lock(&fixture, "batond generation 3 not ended\n");
+    fixture_done(&fixture);
+    expect_lock(&fixture, "batond generation 3 ended\n");
+}
+END_TEST
+
 HARNESS_MAIN("deaths", 60, a_client_killed_at_any_step_gives_its_engine_back_at_once,
+             a_daemon_that_cannot_write_its_lock_leaves_that_of_its_predecessor,
              clients_go_on_without_the_daemon_and_come_back_to_the_next,
              without_a_daemon_a_required_one_is_an_error_and_a_wished_one_is_not,
              a_forked_child_passes_through_and_leaves_the_parent_alone,

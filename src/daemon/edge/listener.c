@@ -99,14 +99,14 @@ static int take_lock(struct listener *listener)
     return 0;
 }
 
+/* At no moment is the file empty: a daemon that is killed here leaves the old content or the new. */
 static void write_lock(const struct listener *listener, const char *state)
 {
     char text[64];
     int n = snprintf(text, sizeof text, LOCK_FORMAT, listener->generation, state);
 
-    if (listener->lock < 0 || ftruncate(listener->lock, 0) < 0)
-        return;
-    (void)!pwrite(listener->lock, text, (size_t)n, 0);
+    if (listener->lock >= 0 && pwrite(listener->lock, text, (size_t)n, 0) == n)
+        (void)!ftruncate(listener->lock, n);
 }
 
 /*
