@@ -285,7 +285,7 @@ static void expect_lock(const struct fixture *fixture, const char *expected)
     free(text);
 }
 
-/* Clients know a daemon by its generation; whether to wait for old clients follows from the state. */
+/* Clients know a daemon by its generation; the state says whether clients may come back. */
 START_TEST(a_daemon_that_cannot_write_its_lock_leaves_that_of_its_predecessor)
 {
     struct fixture fixture;

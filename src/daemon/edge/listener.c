@@ -99,7 +99,7 @@ static int take_lock(struct listener *listener)
     return 0;
 }
 
-/* At no moment is the file empty: a daemon that is killed here leaves the old content or the new. */
+/* The file is never empty: a daemon that is killed here leaves the old content or the new. */
 static void write_lock(const struct listener *listener, const char *state)
 {
     char text[64];
