@@ -338,6 +338,7 @@ static int run(const struct cli_args *args)
     check_rewriting(&report);
     doctor_cuda(&report);
     check_real_time(&report);
+    doctor_realtime_limit(&report);
     doctor_other_realtime(&report);
     check_socket_folder(&report);
     check_daemon(&report);

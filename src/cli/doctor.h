@@ -23,6 +23,8 @@ bool doctor_rewrites(const char *program, const char *text);
 /* What CUDA programs need: a driver or the CPU device, the front, baton-cut and its cache. */
 void doctor_cuda(struct doctor_report *report);
 
+/* Linux's limit on real-time programs (daemon/rt_limit.h). */
+void doctor_realtime_limit(struct doctor_report *report);
 /* Real-time programs that batond does not schedule. */
 void doctor_other_realtime(struct doctor_report *report);
 

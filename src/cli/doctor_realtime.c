@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "cli/doctor.h"
 #include "cli/monitor.h"
+#include "cli/profile/throttle.h"
 
 enum {
     KERNEL_THREAD = 0x00200000, /* PF_KTHREAD in the flags of /proc/PID/stat */
@@ -93,6 +94,25 @@ static bool is_foreign(const struct thread_stat *thread)
     bool realtime = thread->policy == SCHED_FIFO || thread->policy == SCHED_RR || thread->policy == DEADLINE;
 
     return realtime && !(thread->flags & KERNEL_THREAD) && strcmp(thread->name, "batond") != 0;
+}
+
+void doctor_realtime_limit(struct doctor_report *report)
+{
+    struct throttle throttle;
+    char detail[128];
+
+    throttle_open(&throttle);
+    if (!throttle.stop) {
+        doctor_find(report, DOCTOR_WORKS, "limit on real-time programs", "none", NULL);
+        return;
+    }
+    (void)snprintf(detail, sizeof detail,
+                   "they stand still for %.0f ms of each period once they have run for the rest",
+                   nsec_to_ms(throttle.stop));
+    doctor_find(report, DOCTOR_LIMITED, "limit on real-time programs", detail,
+                "`sysctl kernel.sched_rt_runtime_us=-1` lifts it: until then batond claims bounds only for "
+                "programs that never need so much of a core. Without it, one that never sleeps keeps its "
+                "core");
 }
 
 void doctor_other_realtime(struct doctor_report *report)

@@ -87,7 +87,9 @@ static const struct {
     [RULE_CHANGING] = {"model not met: client ", " has not taken the newest plan yet (R1)"},
     [RULE_STALE] = {"model not met: the tasks that run could not be planned again", NULL},
     [RULE_PERIOD] = {"model not met: client ", " has no period, or a shorter one than the plan's (R2)"},
-    [RULE_AFFINITY] = {"model not met: client ", " may not run on exactly the cores of the programs (R3)"},
+    [RULE_AFFINITY] = {"model not met: client ",
+                       " may not run on exactly the cores of the programs, or its device has no "
+                       "thread on the cores of the devices (R3)"},
     [RULE_ORDER] = {"model not met: the CPUs do not put client ",
                     " before less urgent ones: it may not be moved, or there are more programs than cores or "
                     "levels (R3)"},

@@ -8,6 +8,7 @@
 #include "base/fingerprint.h"
 #include "daemon/cpus.h"
 #include "daemon/regain.h"
+#include "daemon/rt_limit.h"
 #include "wire/device_name.h"
 
 /* ---- the list ---- */
@@ -195,14 +196,20 @@ static void compare_seals(struct server *server)
     }
 }
 
-static void task_differs(struct server *server, const struct plan_task *task, const char *field,
-                         const char *in_plan, const char *here)
+void claims_add(struct server *server, const char *task, const char *field, const char *in_plan,
+                const char *here)
 {
     struct difference *difference = add(server, field);
 
-    (void)snprintf(difference->task, sizeof difference->task, "%.64s", task->name);
+    (void)snprintf(difference->task, sizeof difference->task, "%.64s", task);
     planned(difference, "%s", in_plan);
     found(difference, "%s", here);
+}
+
+static void task_differs(struct server *server, const struct plan_task *task, const char *field,
+                         const char *in_plan, const char *here)
+{
+    claims_add(server, task->name, field, in_plan, here);
 }
 
 /* What the run time cannot do for a task, whatever the plan asks for. */
@@ -403,6 +410,8 @@ void claims_check(struct server *server)
     if (server->has_plan) {
         (void)cpus_look(server);
         compare_plan(server);
+        if (rt_limit_compare(server))
+            regain_lose(server);
     }
     compare_partition(server);
     if (server->has_plan && server->settle_at != NSEC_MAX) {

@@ -34,6 +34,11 @@ struct claims {
     unsigned n;
     bool machine_known;
     struct machine machine;
+    /*
+     * Of the limits on real-time programs (rt_limit.h): the longest period, 0: none; a fingerprint.
+     */
+    baton_nsec rt_period;
+    uint64_t rt_limits;
     baton_nsec looked_at; /* when the machine was last read; 0: never */
     baton_nsec next_at;   /* when the next comparison is due; NSEC_MAX: no plan, no partition */
     uint64_t reported;    /* fingerprint of the differences in the last report; 0: none */
@@ -42,6 +47,10 @@ struct claims {
     bool lost, none;        /* some tasks, all tasks of the plan have no claim */
     bool unconfirmed;       /* claims have returned since the clock was last read ... */
     baton_nsec regained_at; /* ... and it showed this */
+    /*
+     * Under such a limit: an idle instant since which all rules hold and no job was late; 0: none.
+     */
+    baton_nsec calm_from;
 };
 
 struct server;
@@ -52,6 +61,9 @@ struct peer;
  * last one is gone.
  */
 void claims_check(struct server *server);
+/* One more difference; part of the comparison. task "": of the plan or of the machine. */
+void claims_add(struct server *server, const char *task, const char *field, const char *in_plan,
+                const char *here);
 /* The same, unless it was done within CLAIMS_FRESH. */
 void claims_refresh(struct server *server);
 /* The comparison that is due once a second; arms the next one. */

@@ -5,6 +5,7 @@
 #include "daemon/budgets.h"
 #include "daemon/cpus.h"
 #include "daemon/lanes.h"
+#include "daemon/regain.h"
 #include "wire/rank.h"
 
 _Static_assert(LEASE_TURN_NS == SCHED_TURN_NS, "client and core agree on what a turn is (Q6)");
@@ -96,6 +97,18 @@ void holds_restore(struct server *server, struct peer *peer)
     server->host.boost(server->host.user, peer->who.pid, peer->threads, peer->n_threads, 0);
 }
 
+bool holds_outlasts(const struct server *server, const struct peer *peer, unsigned index)
+{
+    const struct hold *hold = &peer->holds[index];
+    const struct plan_task *task =
+        hold->state == HOLD_HELD && hold->yield_at && peer->task ? peer->task->planned : NULL;
+    baton_nsec limit = task ? task->budget : 0;
+
+    if (task && task->piece && hold->kind == ENGINE_EXECUTION)
+        limit = task->piece;
+    return limit > 0 && !holds_tokens(server) && server->now_at - hold->yield_at > limit;
+}
+
 /* The hold is over in the daemon's own records. */
 void holds_forget(struct server *server, struct peer *peer, unsigned index, enum hold_state next)
 {
@@ -103,6 +116,8 @@ void holds_forget(struct server *server, struct peer *peer, unsigned index, enum
 
     if (hold->state == HOLD_HELD && holds_tokens(server))
         requests_released(server, peer, index);
+    if (holds_outlasts(server, peer, index))
+        regain_lose_until_idle(server);
     for (engine_id e = 0; e < sched_engines(server->core); e++) {
         if (server->holders[e] == peer && server->holder_leases[e] == index)
             server->holders[e] = NULL;
@@ -284,7 +299,8 @@ static void ask_to_yield(struct server *server, const struct sched_decision *dec
     server->engines[decision->engine].yields++;
     peer->yields++;
     holds_note(server, RECORD_YIELD, peer, hold);
-    hold->yield_at = server->now_at;
+    if (!hold->yield_at) /* a second client that waits gives no new time */
+        hold->yield_at = server->now_at;
     server_arm(server, server->now_at + server->config.late_yield);
     (void)holds_call_in(server, peer, index, LEASE_FLAGS);
 }

@@ -48,6 +48,14 @@ void holds_note(struct server *server, enum record_kind kind, const struct peer 
 void holds_forget(struct server *server, struct peer *peer, unsigned index, enum hold_state next);
 void holds_let_go(struct server *server, struct peer *peer, unsigned index);
 
+/*
+ * Without tokens: has the client kept this hold for longer than any piece of its task, since it was
+ * asked to yield it? A piece of a kernel is no longer than `piece_ms`; what the plan does not cut
+ * by time is no longer than the engine time of a job. Every bound counts one piece of a less urgent
+ * task.
+ */
+bool holds_outlasts(const struct server *server, const struct peer *peer, unsigned index);
+
 /* Restores the client's threads, unless the client is still expected to give way. */
 void holds_restore(struct server *server, struct peer *peer);
 

@@ -1,6 +1,7 @@
 #include "daemon/observe.h"
 
 #include "daemon/cpus.h"
+#include "daemon/holds.h"
 #include "daemon/regain.h"
 #include "daemon/releases.h"
 
@@ -92,6 +93,8 @@ static void exceeded(struct server *server, struct peer *peer, const struct fram
         rule = rule_of_job(server, peer->task, frame);
         peer->task->exceeded++;
         peer->task->unclaimed += rule != RULE_MET;
+        if (server->claims.rt_period) /* the job was real-time for longer than its bound */
+            regain_lose(server);
     }
     if (frame->end_at <= (uint64_t)server->now_at + AHEAD)
         history_add_exceeded(&server->history,
@@ -159,6 +162,29 @@ static bool ran_whole(const struct peer *peer)
 }
 
 /*
+ * A device that is a core works in threads of its programs (POCL, the CPU device of CUDA). In a
+ * partition each program has a thread on the devices' cores for each such device that it uses.
+ * Without one, its kernels take the cores of the programs.
+ */
+static bool has_device_threads(const struct server *server, const struct peer *peer)
+{
+    uint64_t devices = 0;
+    unsigned n;
+
+    for (unsigned i = 0; i < PAGE_LEASES; i++) {
+        const struct hold *hold = &peer->holds[i];
+
+        if (hold->state != HOLD_UNUSED && hold->device < server->n_devices &&
+            claims_is_this_cpu(server->devices[hold->device].name))
+            devices |= UINT64_C(1) << hold->device;
+    }
+    n = (unsigned)__builtin_popcountll(devices);
+    return !server->config.partitioned || n == 0 ||
+           (server->host.threads_on &&
+            server->host.threads_on(server->host.user, peer->who.pid, &server->config.device_cores) >= n);
+}
+
+/*
  * May the client run on all cores that the model gives programs, and, in a partition, on no device
  * core?
  */
@@ -174,7 +200,7 @@ static bool has_the_cores(const struct server *server, const struct peer *peer)
         return false;
     missing = core_set_without(&cores, &its);
     more = core_set_without(&its, &cores);
-    return core_set_count(&missing) == 0 &&
+    return core_set_count(&missing) == 0 && has_device_threads(server, peer) &&
            (!(cluster || server->config.partitioned) || core_set_count(&more) == 0);
 }
 
@@ -213,12 +239,12 @@ static bool drains(const struct peer *peer)
     return holds;
 }
 
-static bool yields_late(const struct peer *peer)
+static bool yields_late(const struct server *server, const struct peer *peer)
 {
     bool late = false;
 
     for (unsigned i = 0; i < PAGE_LEASES; i++)
-        late = late || peer->holds[i].yields_late;
+        late = late || peer->holds[i].yields_late || holds_outlasts(server, peer, i);
     return late;
 }
 
@@ -263,7 +289,7 @@ static enum model_rule client_rule(const struct server *server, const struct pee
         return RULE_REQUESTS;
     if (drains(peer))
         return RULE_DRAINING;
-    if (yields_late(peer))
+    if (yields_late(server, peer))
         return RULE_LATE;
     if (has_batch(peer))
         return RULE_BATCH;
@@ -324,14 +350,15 @@ static bool is_disordered(const struct peer *peer)
 }
 
 /*
- * Linux schedules the CPUs: with more programs than cores, a more urgent program needs a higher
- * real-time priority (R3).
+ * Linux schedules the CPUs: no program may have a higher real-time priority than a more urgent one,
+ * and with more programs than cores the more urgent one needs a higher one (R3).
  */
 static enum model_rule order_rule(const struct server *server, bool all, uint32_t *ret_who)
 {
     struct core_set cores = claims_program_cores(server);
     struct ranked_peer ranked[ADMISSION_TASKS];
     unsigned clients = 0;
+    bool enough; /* cores for all programs */
     size_t n;
 
     for (unsigned i = 0; cpus_ordered(server) && i < server->config.clients; i++) {
@@ -344,12 +371,11 @@ static enum model_rule order_rule(const struct server *server, bool all, uint32_
         return RULE_MET;
     for (unsigned i = 0; i < server->config.clients; i++)
         clients += server->peers[i] && server->peers[i]->page;
-    if (clients <= core_set_count(&cores))
-        return RULE_MET;
+    enough = clients <= core_set_count(&cores);
     n = ranked_clients(server, ranked);
     for (size_t i = 0; i < n; i++) {
         for (size_t j = 0; j < n; j++) {
-            if (ranked[j].planned < ranked[i].planned && ranked[j].rank >= ranked[i].rank) {
+            if (ranked[j].planned < ranked[i].planned && ranked[j].rank + !enough > ranked[i].rank) {
                 *ret_who = ranked[i].peer->client;
                 return RULE_ORDER;
             }

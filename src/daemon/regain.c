@@ -4,7 +4,7 @@
 #include "daemon/observe.h"
 #include "daemon/releases.h"
 
-void regain_lose(struct server *server)
+void regain_lose_until_idle(struct server *server)
 {
     struct claims *claims = &server->claims;
 
@@ -14,6 +14,12 @@ void regain_lose(struct server *server)
     claims->unconfirmed = false;
     for (unsigned i = 0; i < server->admission.n; i++)
         server->admission.entries[i].claimed = false;
+}
+
+void regain_lose(struct server *server)
+{
+    server->claims.calm_from = 0;
+    regain_lose_until_idle(server);
 }
 
 bool regain_covers(const struct task_entry *entry, baton_nsec release_at)
@@ -96,6 +102,34 @@ static void confirm(struct server *server)
 }
 
 /*
+ * Linux limits real-time programs: the instant must follow another idle one by a period of the
+ * limit (rt_limit.h).
+ */
+static bool is_calm(struct server *server)
+{
+    struct claims *claims = &server->claims;
+
+    if (claims->calm_from == 0)
+        claims->calm_from = server->now_at;
+    return server->now_at - claims->calm_from > claims->rt_period;
+}
+
+/*
+ * Must this task be idle before any claim returns? Under tokens each one must. Under a limit on
+ * real-time programs a late job can stop all others, so each one with a bound must.
+ */
+static bool all_wait_for(const struct server *server, int priority)
+{
+    if (server->profile->tokens)
+        return true;
+    for (size_t i = 0; server->claims.rt_period && i < server->plan.n_tasks; i++) {
+        if (server->plan.tasks[i].bound >= 0 && (int)server->plan.tasks[i].priority <= priority)
+            return true;
+    }
+    return false;
+}
+
+/*
  * Clients write their pages at any time: no job began between two looks with the same marks. A
  * thread that was not ordered at that instant is found after it, and keeps the claim away until the
  * next look.
@@ -108,8 +142,8 @@ static void look_for_idle(struct server *server)
     int pending = most_urgent_pending(server, &first);
     int pending_now = most_urgent_pending(server, &second);
 
-    if (first != second || pending != pending_now || (pending >= 0 && server->profile->tokens) ||
-        cpus_look(server))
+    if (first != second || pending != pending_now || (pending >= 0 && all_wait_for(server, pending)) ||
+        cpus_look(server) || (claims->rt_period && !is_calm(server)))
         return;
     claims->lost = false;
     for (unsigned i = 0; i < server->admission.n; i++) {
@@ -131,15 +165,19 @@ static void look_for_idle(struct server *server)
 
 static void follow(struct server *server, bool all_rules)
 {
+    enum model_rule rule;
     uint32_t who;
 
     if (!server->has_plan)
         return;
     releases_look(server);
-    if (observe_model(server, all_rules, &who) != RULE_MET) {
+    rule = observe_model(server, all_rules, &who);
+    if (rule == RULE_LATE)
+        regain_lose_until_idle(server);
+    else if (rule != RULE_MET)
         regain_lose(server);
+    if (rule != RULE_MET)
         return;
-    }
     confirm(server);
     if (!server->claims.lost)
         return;

@@ -19,6 +19,9 @@
  * that it may have started. How many of its jobs are pending, and how late they are, does not
  * matter. So a task without a deadline, which is below all others, need never be idle there.
  *
+ * If Linux limits real-time programs, an idle instant must follow another one by a period of that
+ * limit, and all tasks with a bound must be idle (rt_limit.h).
+ *
  * A system that is never idle never regains its claims: rule `idle`.
  */
 #ifndef DAEMON_REGAIN_H
@@ -35,6 +38,11 @@ struct task_entry;
 
 /* What the claims rested on is broken, or was: no task's bound is claimed until an idle instant. */
 void regain_lose(struct server *server);
+/*
+ * The same for what does not let a program run in real time for longer than jobs are pending
+ * (rt_limit.h): then the first idle instant suffices.
+ */
+void regain_lose_until_idle(struct server *server);
 
 /*
  * After every event: loses the claims if a rule is broken, else looks for an idle instant if claims

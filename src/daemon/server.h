@@ -21,6 +21,7 @@
 #include "base/nsec.h"
 #include "daemon/claims.h"
 #include "daemon/config.h"
+#include "daemon/rt_limit.h"
 #include "model/plan.h"
 #include "sched/core.h"
 #include "wire/frame.h"
@@ -112,6 +113,15 @@ struct server_host {
      */
     int (*machine)(void *user, struct machine *ret_machine);
     int (*cores_of)(void *user, pid_t pid, struct core_set *ret_cores);
+    /*
+     * The limits on real-time programs, and their number: of the machine (pid 0), or of the groups
+     * that the process is in. NULL: there are none.
+     */
+    size_t (*limits_of)(void *user, pid_t pid, struct rt_limit ret_limits[RT_LIMITS]);
+    /* How many threads of the process may run on these cores only. NULL: unknown, so none. */
+    size_t (*threads_on)(void *user, pid_t pid, const struct core_set *cores);
+    /* Is any thread of the process real-time? NULL: some thread of every process is. */
+    bool (*is_realtime)(void *user, pid_t pid);
     /*
      * Pins all threads of a process to these cores, under SCHED_FIFO at this level of the band;
      * level 1 is the lowest priority. Level 0: restores them. 0; > 0: so many of them had not

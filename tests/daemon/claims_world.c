@@ -67,6 +67,28 @@ static int cores_of(void *user, pid_t pid, struct core_set *ret_cores)
     return 0;
 }
 
+static size_t limits_of(void *user, pid_t pid, struct rt_limit ret_limits[RT_LIMITS])
+{
+    (void)user;
+    ret_limits[0] = pid ? claims_world.group_limit : claims_world.limit;
+    return 1;
+}
+
+static size_t threads_on(void *user, pid_t pid, const struct core_set *cores)
+{
+    (void)user;
+    ck_assert_int_ge(pid, CLIENT);
+    ck_assert_uint_gt(core_set_count(cores), 0);
+    return claims_world.device_threads;
+}
+
+static bool is_realtime(void *user, pid_t pid)
+{
+    (void)user;
+    ck_assert_int_ge(pid, CLIENT);
+    return claims_world.realtime;
+}
+
 static int rank_of(void *user, pid_t pid)
 {
     (void)user;
@@ -190,6 +212,9 @@ struct server *claims_start(const struct config *config)
                                      .report = report,
                                      .machine = machine,
                                      .cores_of = cores_of,
+                                     .limits_of = limits_of,
+                                     .threads_on = threads_on,
+                                     .is_realtime = is_realtime,
                                      .rank_of = rank_of};
     const struct server_start begin = {.generation = 1,
                                        .pid = 1,

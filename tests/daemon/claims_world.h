@@ -12,11 +12,14 @@
 #define PERIOD (20 * NSEC_PER_MS)
 
 struct claims_world {
-    struct machine cores;       /* of the machine */
-    bool hidden;                /* the machine does not say which */
-    bool settles;               /* the next daemon's predecessor ended without saying so */
-    struct core_set of_program; /* what its programs may run on */
-    int ranks[4];               /* real-time priorities of clients, in the order in which they join */
+    struct machine cores;               /* of the machine */
+    bool hidden;                        /* the machine does not say which */
+    bool settles;                       /* the next daemon's predecessor ended without saying so */
+    struct core_set of_program;         /* what its programs may run on */
+    struct rt_limit limit, group_limit; /* of the machine; of the group that its programs are in */
+    size_t device_threads;              /* of its programs, on the cores of devices */
+    bool realtime;                      /* its programs have real-time threads */
+    int ranks[4];                       /* real-time priorities of clients, in the order in which they join */
     unsigned joined;
     int order_answer;   /* of an attempt to pin and order threads, if it fails */
     bool ordered[4];    /* which clients have been ordered, in the order in which they join */

@@ -170,6 +170,25 @@ START_TEST(a_program_has_its_period_and_the_cores_of_the_programs)
 }
 END_TEST
 
+/* A device that is a core works in threads of the program that uses it. */
+START_TEST(threads_of_devices_are_on_the_cores_of_devices)
+{
+    struct frame attach = {.type = FRAME_ATTACH, .attach = {.engine = ENGINE_EXECUTION, .epoch = 1}};
+    struct config config = partitioned();
+    struct server *server = start_pocl(&config);
+    unsigned eye = claims_join(server, "eye", HELLO_TASK, PERIOD);
+
+    memcpy(attach.attach.device, POCL, sizeof POCL);
+    claims_world.device_threads = 0;
+    ck_assert_int_eq(claims_rule(server), RULE_MET); /* it uses no device yet */
+    claims_say(server, eye, &attach);
+    ck_assert_int_eq(claims_rule(server), RULE_AFFINITY);
+    claims_world.device_threads = 1;
+    ck_assert_int_ne(claims_rule(server), RULE_AFFINITY);
+    server_free(server);
+}
+END_TEST
+
 START_TEST(settings_that_go_before_the_plan_take_the_claim_away)
 {
     struct config config = partitioned();
@@ -188,11 +207,9 @@ START_TEST(more_programs_than_cores_need_an_order_on_the_cpus)
         const char *cores;
         int eye, ear;
         enum model_rule rule;
-    } cases[] = {{"0", 20, 10, RULE_MET},
-                 {"0", 10, 20, RULE_ORDER},
-                 {"0", 15, 15, RULE_ORDER},
-                 {"0", 0, 0, RULE_ORDER},
-                 {"0-1", 0, 0, RULE_MET}};
+    } cases[] = {{"0", 20, 10, RULE_MET},   {"0", 10, 20, RULE_ORDER},   {"0", 15, 15, RULE_ORDER},
+                 {"0", 0, 0, RULE_ORDER},   {"0-1", 0, 0, RULE_MET},     {"0-1", 15, 15, RULE_MET},
+                 {"0-1", 20, 10, RULE_MET}, {"0-1", 10, 20, RULE_ORDER}, {"0-1", 0, 1, RULE_ORDER}};
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct config config = claims_plain_config();
@@ -240,6 +257,7 @@ END_TEST
 HARNESS_MAIN("cores", 30, cores_that_do_not_exist_are_no_partition, a_partition_is_compared_without_a_plan,
              a_claim_follows_the_machine, devices_that_are_cores_have_a_core_each,
              a_program_has_its_period_and_the_cores_of_the_programs,
+             threads_of_devices_are_on_the_cores_of_devices,
              settings_that_go_before_the_plan_take_the_claim_away,
              more_programs_than_cores_need_an_order_on_the_cpus,
              lists_of_cores_are_read_as_the_kernel_writes_them)

@@ -60,6 +60,52 @@ START_TEST(online_allowed_and_isolated_cores_are_read)
 }
 END_TEST
 
+static void limited(const char *root, pid_t pid, size_t i, size_t n, baton_nsec runtime, baton_nsec period)
+{
+    struct rt_limit limits[RT_LIMITS];
+
+    ck_assert_uint_eq(machine_limits_of(root, pid, limits), n);
+    if (n == 0)
+        return;
+    ck_assert_int_eq(limits[i].runtime, runtime);
+    ck_assert_int_eq(limits[i].period, period);
+}
+
+START_TEST(limits_on_real_time_programs_are_read)
+{
+    char root[64];
+
+    harness_folder(root);
+    limited(root, 0, 0, 1, 0, NSEC_PER_SEC); /* unknown: nothing fits */
+    put(root, "/proc/sys/kernel/sched_rt_runtime_us", "950000\n");
+    put(root, "/proc/sys/kernel/sched_rt_period_us", "1000000\n");
+    limited(root, 0, 0, 1, 950 * NSEC_PER_MS, NSEC_PER_SEC);
+    put(root, "/proc/sys/kernel/sched_rt_runtime_us", "-1\n");
+    limited(root, 0, 0, 1, 0, 0);
+    put(root, "/proc/sys/kernel/sched_rt_runtime_us", "1000000\n");
+    limited(root, 0, 0, 1, 0, 0);
+    limited(root, 7, 0, 0, 0, 0); /* a kernel without limits of groups */
+    put(root, "/sys/fs/cgroup/cpu/cpu.rt_runtime_us", "950000\n");
+    limited(root, 7, 0, 1, 0, NSEC_PER_SEC); /* the process has ended */
+    put(root, "/proc/7/cgroup", "3:cpuset:/x\n2:cpuacct,cpu:/a/b\n1:name=systemd:/\n0::/\n");
+    limited(root, 7, 0, 3, 0, NSEC_PER_SEC); /* its group does not say */
+    put(root, "/sys/fs/cgroup/cpu/cpu.rt_period_us", "1000000\n");
+    put(root, "/sys/fs/cgroup/cpu/a/cpu.rt_runtime_us", "200000\n");
+    put(root, "/sys/fs/cgroup/cpu/a/cpu.rt_period_us", "500000\n");
+    put(root, "/sys/fs/cgroup/cpu/a/b/cpu.rt_runtime_us", "0\n");
+    put(root, "/sys/fs/cgroup/cpu/a/b/cpu.rt_period_us", "1000000\n");
+    limited(root, 7, 0, 3, 0, NSEC_PER_SEC);
+    limited(root, 7, 1, 3, 200 * NSEC_PER_MS, 500 * NSEC_PER_MS);
+    limited(root, 7, 2, 3, 950 * NSEC_PER_MS, NSEC_PER_SEC);
+    put(root, "/proc/7/cgroup", "2:cpu:/\n");
+    limited(root, 7, 0, 1, 950 * NSEC_PER_MS, NSEC_PER_SEC);
+    put(root, "/proc/7/cgroup", "2:cpu:/../other\n"); /* outside of what this process sees */
+    limited(root, 7, 0, 1, 0, NSEC_PER_SEC);
+    put(root, "/proc/7/cgroup", "2:cpu:/1/2/3/4/5/6/7/8/9\n");
+    limited(root, 7, 0, RT_LIMITS, 0, NSEC_PER_SEC);
+}
+END_TEST
+
 START_TEST(this_machine_is_read_too)
 {
     struct core_set of_this_process;
@@ -72,8 +118,12 @@ START_TEST(this_machine_is_read_too)
     ck_assert_int_eq(memcmp(&of_this_process, &machine.allowed, sizeof of_this_process), 0);
     offline = core_set_without(&of_this_process, &machine.online);
     ck_assert_uint_eq(core_set_count(&offline), 0);
+    ck_assert_uint_eq(machine_threads_on(getpid(), &machine.allowed), 1);
+    ck_assert_uint_eq(machine_threads_on(getpid(), &offline), 0);
+    ck_assert(!machine_is_realtime(getpid()));
     ck_assert_int_lt(machine_cores_of(1 << 30, &of_this_process), 0); /* no such process */
 }
 END_TEST
 
-HARNESS_MAIN("machine", 30, online_allowed_and_isolated_cores_are_read, this_machine_is_read_too)
+HARNESS_MAIN("machine", 30, online_allowed_and_isolated_cores_are_read, limits_on_real_time_programs_are_read,
+             this_machine_is_read_too)

@@ -6,7 +6,8 @@
 #include "harness.h"
 
 static struct server *server;
-static unsigned eye, ear; /* eye is the more urgent one */
+static unsigned eye, ear;        /* eye is the more urgent one */
+static uint32_t used_by_clients; /* HELLO_USED: they count engine time themselves */
 
 static uint32_t rule_of(uint32_t task)
 {
@@ -30,11 +31,12 @@ static void start_with(const struct plan *plan)
     claims_world.settles = false;
     claims_world.ranks[0] = 20; /* more programs than cores: eye, ear, then the others */
     claims_world.ranks[1] = 10;
+    claims_world.ranks[2] = 20; /* eye, when it is started anew */
     server = claims_start(&config);
     ck_assert_int_eq(server_add_device(server, GPU, "a GPU"), 0);
     claims_give(server, text);
     eye = claims_join(server, "eye", HELLO_TASK, PERIOD);
-    ear = claims_join(server, "ear", HELLO_TASK, PERIOD);
+    ear = claims_join(server, "ear", HELLO_TASK | used_by_clients, PERIOD);
     free(text);
 }
 
@@ -229,6 +231,51 @@ START_TEST(a_killed_program_whose_work_drains_ends_the_claim)
 }
 END_TEST
 
+/* A bound counts one piece of a less urgent task: a hold that lasts longer ends the claims. */
+START_TEST(a_hold_that_outlasts_its_piece_ends_the_claims)
+{
+    struct frame attach = {.type = FRAME_ATTACH, .attach = {.epoch = 1}};
+    struct frame request = {.type = FRAME_REQUEST, .request = {.epoch = 2}};
+    struct frame release = {.type = FRAME_RELEASE, .release = {.epoch = 2}};
+    const struct plan_task was = claims_tasks[1];
+
+    used_by_clients = HELLO_USED; /* and ear has counted none */
+    for (int i = 0; i < 4; i++) {
+        bool copies = i & 1; /* no piece of a kernel: the engine time of a job */
+        bool asked = i & 2;
+
+        claims_tasks[1].piece = (copies ? 1 : 600) * NSEC_PER_MS;
+        claims_tasks[1].budget = 600 * NSEC_PER_MS;
+        attach.attach.engine = copies ? ENGINE_COPY_IN : ENGINE_EXECUTION;
+        start();
+        memcpy(attach.attach.device, GPU, sizeof GPU);
+        claims_say(server, eye, &attach);
+        claims_say(server, ear, &attach);
+        claims_job_begins(server, ear, claims_world.now_at);
+        claims_say(server, ear, &request);
+        claims_job_begins(server, eye, claims_world.now_at);
+        claims_say(server, eye, &request);
+        expect(RULE_MET, RULE_MET); /* half a second later */
+        if (asked)
+            expect(RULE_LATE, RULE_LATE);
+        else
+            claims_world.now_at += NSEC_PER_SEC / 4;
+        claims_say(server, ear, &release);
+        expect(RULE_IDLE, RULE_IDLE);
+        claims_say(server, eye, &release);
+        claims_job_ends(server, eye);
+        claims_job_ends(server, ear);
+        claims_world.now_at += PERIOD;
+        has_a_job(ear);
+        has_a_job(eye);
+        expect(RULE_MET, RULE_MET);
+        server_free(server);
+    }
+    claims_tasks[1] = was;
+    used_by_clients = 0;
+}
+END_TEST
+
 /*
  * The holder was asked to yield and goes on. The program that waited is killed and started anew:
  * all tasks above the holder are idle then.
@@ -414,6 +461,7 @@ HARNESS_MAIN("regain", 30, a_delayed_job_that_is_pending_when_the_outsider_leave
              a_release_that_no_program_has_begun_yet_may_be_pending,
              an_engine_that_is_used_outside_of_a_job_is_not_idle,
              a_killed_program_whose_work_drains_ends_the_claim,
+             a_hold_that_outlasts_its_piece_ends_the_claims,
              a_holder_that_does_not_yield_in_time_ends_the_claims_until_it_does,
              a_batch_within_a_job_ends_the_claims_until_it_is_over,
              a_program_that_comes_back_to_the_daemon_ends_the_claim,

@@ -44,6 +44,7 @@ static void start_with(baton_nsec period, baton_nsec declared)
     claims_world.settles = false;
     claims_world.ranks[0] = 20;
     claims_world.ranks[1] = 10;
+    claims_world.ranks[2] = 20; /* eye, when it is started anew */
     server = claims_start(&config);
     ck_assert_int_eq(server_add_device(server, GPU, "a GPU"), 0);
     claims_give(server, text);

@@ -1,12 +1,14 @@
 /*
  * The CPUs of a program under a virtual clock that has some of its own (clock.h): their number, the
- * list of those that are online and allowed, and the affinity of threads.
+ * list of those that are online and allowed, and the affinity of threads. No virtual clock limits
+ * real-time programs.
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -87,16 +89,26 @@ EXPORT int sched_setaffinity(pid_t tid, size_t size, const cpu_set_t *cores)
     return 0;
 }
 
-/* A file in memory with the list of all CPUs behind these words. */
-static int list_cpus(const char *words)
+/* A file in memory with these words, and (n > 0) the list of so many CPUs. */
+static int file_of(const char *words, unsigned n)
 {
-    int fd = memfd_create("cpus", MFD_CLOEXEC);
+    int fd = memfd_create("machine", MFD_CLOEXEC);
 
-    if (fd >= 0 && (dprintf(fd, "%s0-%u\n", words, cpus() - 1) < 0 || lseek(fd, 0, SEEK_SET) < 0)) {
+    if (fd >= 0 && (dprintf(fd, "%s", words) < 0 || (n && dprintf(fd, "0-%u\n", n - 1) < 0) ||
+                    lseek(fd, 0, SEEK_SET) < 0)) {
         (void)close(fd);
         fd = -1;
     }
     return fd;
+}
+
+/* Virtual CPUs run real-time threads for as long as these want. */
+static bool is_limit(const char *path)
+{
+    const char *name = strrchr(path, '/');
+
+    return name && (!strcmp(name, "/sched_rt_runtime_us") || !strcmp(name, "/cpu.rt_runtime_us")) &&
+           preload_clock();
 }
 
 EXPORT int open(const char *path, int flags, ...)
@@ -111,8 +123,10 @@ EXPORT int open(const char *path, int flags, ...)
     if (!next)
         *(void **)&next = dlsym(RTLD_NEXT, "open");
     if (!strcmp(path, "/sys/devices/system/cpu/online") && cpus())
-        return list_cpus("");
+        return file_of("", cpus());
     if (!strcmp(path, "/proc/self/status") && cpus())
-        return list_cpus("Name:\tvirtual\nCpus_allowed_list:\t");
+        return file_of("Name:\tvirtual\nCpus_allowed_list:\t", cpus());
+    if (is_limit(path))
+        return file_of("-1\n", 0);
     return next(path, flags, mode);
 }

@@ -177,6 +177,24 @@ static int cores_of(void *user, pid_t pid, struct core_set *ret_cores)
     return machine_cores_of(pid, ret_cores);
 }
 
+static size_t limits_of(void *user, pid_t pid, struct rt_limit ret_limits[RT_LIMITS])
+{
+    (void)user;
+    return machine_limits_of("", pid, ret_limits);
+}
+
+static size_t threads_on(void *user, pid_t pid, const struct core_set *cores)
+{
+    (void)user;
+    return machine_threads_on(pid, cores);
+}
+
+static bool is_realtime(void *user, pid_t pid)
+{
+    (void)user;
+    return machine_is_realtime(pid);
+}
+
 static int rank_of(void *user, pid_t pid)
 {
     (void)user;
@@ -201,5 +219,8 @@ struct server_host loop_host(struct loop *loop)
                                 .plan = plan,
                                 .machine = machine,
                                 .cores_of = cores_of,
+                                .limits_of = limits_of,
+                                .threads_on = threads_on,
+                                .is_realtime = is_realtime,
                                 .rank_of = rank_of};
 }

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include "daemon/cores.h"
+#include "daemon/rt_limit.h"
 
 /*
  * root: "" for this machine; tests name a folder that holds `sys/` and `proc/` of their own. 0, or
@@ -21,5 +22,19 @@ int machine_cores_of(pid_t pid, struct core_set *ret_cores);
  * -errno.
  */
 int machine_rank_of(pid_t pid);
+
+/* How many threads of the process may run on these cores only. */
+size_t machine_threads_on(pid_t pid, const struct core_set *cores);
+
+/* Is any thread of the process real-time? */
+bool machine_is_realtime(pid_t pid);
+
+/*
+ * The limits on real-time programs (daemon/rt_limit.h), and their number. pid 0: the machine's one.
+ * Else those of the process's own group and of all groups around it, if the kernel has limits for
+ * groups (RT_GROUP_SCHED; groups of version 1, mounted below /sys/fs/cgroup). A limit that cannot
+ * be read counts as one that no program fits into.
+ */
+size_t machine_limits_of(const char *root, pid_t pid, struct rt_limit ret_limits[RT_LIMITS]);
 
 #endif

@@ -1,0 +1,136 @@
+"""The partition of a run on the real clock: one core for devices, one for programs.
+
+The devices' core is isolated: by isolcpus or an isolated cpuset that is there, else by one of its own
+(root, cgroups of version 2). Where neither is possible, a stand-in (stand_in.c) tells batond that the core
+is isolated, and the run says so: then other programs may run there. The devices of these runs are
+scripted and take no time of their core, so bounds do not rest on it.
+
+Linux's limit on real-time programs is lifted meanwhile, since batond claims no bound under it otherwise.
+"""
+import os, shutil, tempfile
+
+CGROUPS = "/sys/fs/cgroup"
+LIMITS = ["/proc/sys/kernel/sched_rt_runtime_us"] + [
+    "%s/%s/cpu.rt_runtime_us" % (CGROUPS, name) for name in ("cpu", "cpu,cpuacct", "cpuacct,cpu")]
+
+
+class Refused(Exception):
+    """Why this machine does not permit a partition."""
+
+
+def read(path):
+    try:
+        with open(path) as text:
+            return text.read().strip()
+    except OSError:
+        return ""
+
+
+def write(path, text):
+    with open(path, "w") as out:
+        out.write(text)
+
+
+def cores_in(text):
+    """Of "0-1,4" as a set."""
+    cores = set()
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        cores |= set(range(int(first), int(last or first) + 1)) if part else set()
+    return cores
+
+
+class Partition:
+    def __init__(self, stand_in):
+        """stand_in: its library."""
+        self.undo = []
+        self.environment = {}
+        allowed = os.sched_getaffinity(0)
+        online = cores_in(read("/sys/devices/system/cpu/online"))
+        isolated = online & (cores_in(read("/sys/devices/system/cpu/isolated"))
+                             | cores_in(read(CGROUPS + "/cpuset.cpus.isolated")))
+        if len(allowed | isolated) < 2 or not allowed - isolated:
+            raise Refused("two cores are needed, one for devices and one for programs")
+        self.programs = min(allowed - isolated)
+        self.devices = max(isolated or allowed)
+        try:
+            if isolated:
+                self.how = "core %d is isolated" % self.devices
+            else:
+                self.isolate(stand_in)
+            self.lift_limits()
+        except Refused:
+            self.close()
+            raise
+
+    def isolate(self, stand_in):
+        try:
+            self.make_cpuset()
+            self.how = "core %d is in an isolated cpuset" % self.devices
+        except OSError as error:
+            folder = tempfile.mkdtemp()  # LD_PRELOAD ends paths at spaces
+            self.undo.append(lambda: shutil.rmtree(folder))
+            os.symlink(stand_in, folder + "/stand-in.so")
+            self.environment = {"LD_PRELOAD": folder + "/stand-in.so",
+                                "BATON_TEST_ISOLATED": str(self.devices)}
+            self.how = ("core %d is NOT isolated (%s): a stand-in tells batond that it is, and other "
+                        "programs may run there" % (self.devices, error))
+
+    def make_cpuset(self):
+        folder = "%s/baton-devices-%d" % (CGROUPS, os.getpid())
+        if "cpuset" not in read(CGROUPS + "/cgroup.controllers").split():
+            raise OSError("%s has no cpusets of version 2" % CGROUPS)
+        if "cpuset" not in read(CGROUPS + "/cgroup.subtree_control").split():
+            write(CGROUPS + "/cgroup.subtree_control", "+cpuset")
+            self.undo.append(lambda: write(CGROUPS + "/cgroup.subtree_control", "-cpuset"))
+        os.mkdir(folder)
+        self.undo.append(lambda: os.rmdir(folder))
+        write(folder + "/cpuset.cpus", str(self.devices))
+        write(folder + "/cpuset.cpus.partition", "isolated")
+        if self.devices not in cores_in(read(CGROUPS + "/cpuset.cpus.isolated")):
+            raise OSError("the cpuset is " + read(folder + "/cpuset.cpus.partition"))
+
+    def lift_limits(self):
+        for path in LIMITS:
+            was = read(path)
+            if was in ("", "-1"):
+                continue
+            try:
+                write(path, "-1")
+            except OSError as error:
+                raise Refused("the limit on real-time programs stays: %s" % error)
+            self.undo.append(lambda path=path, was=was: write(path, was))
+
+    def declaration(self):
+        return {"partition": {"devices": [self.devices], "programs": [self.programs]}}
+
+    def close(self):
+        while self.undo:
+            try:
+                self.undo.pop()()
+            except OSError:
+                pass  # another process uses it, too
+
+
+class Claims:
+    """When all bounds were claimed, from looks at batond's status.
+
+    A look happened between two instants. Bounds count as claimed between two successive looks that both
+    found them claimed."""
+
+    def __init__(self):
+        self.since = 0  # no look has found them claimed since; None: the last one has
+        self.seen_at = 0
+        self.unclaimed = []
+
+    def look(self, begin_at, end_at, claimed):
+        if claimed:
+            if self.since is not None:
+                self.unclaimed.append((self.since, end_at))
+            self.since, self.seen_at = None, begin_at
+        elif self.since is None:
+            self.since = self.seen_at
+
+    def gaps(self):
+        """[(from, to)], the last one without an end."""
+        return self.unclaimed + [(self.seen_at if self.since is None else self.since, 1 << 62)]
