@@ -41,8 +41,8 @@ def cores_in(text):
 
 
 class Partition:
-    def __init__(self, stand_in):
-        """stand_in: its library."""
+    def __init__(self, stand_in, programs=None):
+        """stand_in: its library; programs: their core, by default the first one."""
         self.undo = []
         self.environment = {}
         allowed = os.sched_getaffinity(0)
@@ -51,8 +51,10 @@ class Partition:
                              | cores_in(read(CGROUPS + "/cpuset.cpus.isolated")))
         if len(allowed | isolated) < 2 or not allowed - isolated:
             raise Refused("two cores are needed, one for devices and one for programs")
-        self.programs = min(allowed - isolated)
-        self.devices = max(isolated or allowed)
+        self.programs = min(allowed - isolated) if programs is None else programs
+        if self.programs not in allowed - isolated:
+            raise Refused("core %d is isolated or not allowed" % self.programs)
+        self.devices = max(isolated or allowed - {self.programs})
         try:
             if isolated:
                 self.how = "core %d is isolated" % self.devices

@@ -154,7 +154,7 @@ static bool is_enough(const char *folder, const struct profile_run *run)
  * The program starts with ordinary scheduling: Linux would throttle a real-time priority inherited
  * from the shell.
  */
-static void choose_standing(void)
+static void leave_real_time(void)
 {
     const struct sched_param none = {0};
     int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
@@ -172,7 +172,7 @@ static void run_program(const struct profile_place *place, const struct profile_
 
     while (run->command[n])
         n++;
-    choose_standing();
+    leave_real_time();
     words = calloc(n + 16, sizeof *words);
     if (!words || setenv("BATON_PROFILE", folder, 1) < 0)
         _exit(127);
