@@ -2,16 +2,14 @@
  * Memory, events and pools of one process in another, and what becomes of them when one of the two
  * dies.
  */
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "children.h"
 #include "conformance.h"
 #include "cuda_abi/memory_calls.h"
 
@@ -25,50 +23,6 @@ struct board {
     CUipcEventHandle event;
     CUmemPoolPtrExportData pointer;
 };
-
-static struct board *map_board(const char *path)
-{
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    void *at = MAP_FAILED;
-
-    if (fd >= 0 && ftruncate(fd, sizeof(struct board)) == 0)
-        at = mmap(NULL, sizeof(struct board), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (at == MAP_FAILED) {
-        perror(path);
-        exit(3);
-    }
-    close(fd);
-    return at;
-}
-
-static pid_t start_child(const char *role, const char *path)
-{
-    pid_t child;
-
-    fflush(stdout);
-    child = fork();
-    if (child == 0) {
-        execl("/proc/self/exe", "cuda-conformance", "--child", role, path, kernels_path(), NULL);
-        _exit(127);
-    }
-    return child;
-}
-
-static int end_of(pid_t child)
-{
-    int status = 0;
-
-    waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-}
-
-/* Ten minutes without the word are an error: only a process that hangs needs so long. */
-static bool becomes(const volatile int *word, int value)
-{
-    for (int i = 0; i < 600000 && *word != value; i++)
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    return *word == value;
-}
 
 /* --- children; what they find wrong is their exit status --- */
 
@@ -166,7 +120,7 @@ static int child_pool(struct board *board)
 
 int ipc_child(const char *role, const char *path)
 {
-    struct board *board = map_board(path);
+    struct board *board = share_file(path, sizeof(struct board));
 
     MUST(cuInit(0));
     (void)context_open();
@@ -329,7 +283,7 @@ void ipc_group(void)
     if (fd < 0)
         return;
     close(fd);
-    board = map_board(path);
+    board = share_file(path, sizeof(struct board));
     memory_cases(board, path);
     event_cases(board, path, false);
     event_cases(board, path, true);

@@ -2,7 +2,6 @@
  * Several processes on one device, fork, exit, and failures on demand: what the CPU device alone
  * can answer.
  */
-#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,9 +9,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "children.h"
 #include "conformance.h"
 
 /* Words that processes share, in a file. */
@@ -20,56 +19,12 @@ struct shared_words {
     volatile int begun, release, ended, spare[1021];
 };
 
-static struct shared_words *map_shared(const char *path)
-{
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    void *at = MAP_FAILED;
-
-    if (fd >= 0 && ftruncate(fd, sizeof(struct shared_words)) == 0)
-        at = mmap(NULL, sizeof(struct shared_words), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (at == MAP_FAILED) {
-        perror(path);
-        exit(3);
-    }
-    close(fd);
-    return at;
-}
-
-static pid_t start_child(const char *role, const char *path)
-{
-    pid_t child;
-
-    fflush(stdout);
-    child = fork();
-    if (child == 0) {
-        execl("/proc/self/exe", "cuda-conformance", "--child", role, path, kernels_path(), NULL);
-        _exit(127);
-    }
-    return child;
-}
-
-static int end_of(pid_t child)
-{
-    int status = 0;
-
-    waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-}
-
-/* Waits for a word of another process; after ten minutes that process hangs. */
-static bool becomes(const volatile int *word, int value)
-{
-    for (int i = 0; i < 600000 && *word != value; i++)
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    return *word == value;
-}
-
 /* --- children --- */
 
 /* Holds the device until the word `release` is set. */
 static int hold(const char *path)
 {
-    struct shared_words *words = map_shared(path);
+    struct shared_words *words = share_file(path, sizeof(struct shared_words));
     CUdeviceptr begun, release;
     void *parameters[] = {&begun, &release};
 
@@ -86,7 +41,7 @@ static int hold(const char *path)
 /* Runs one kernel and says so. */
 static int pass(const char *path)
 {
-    struct shared_words *words = map_shared(path);
+    struct shared_words *words = share_file(path, sizeof(struct shared_words));
 
     MUST(cuInit(0));
     (void)context_open();
@@ -183,7 +138,7 @@ int child_main(const char *role, const char *argument)
 
 static void holder_cases(const char *path, bool dies)
 {
-    struct shared_words *words = map_shared(path);
+    struct shared_words *words = share_file(path, sizeof(struct shared_words));
     pid_t holder, other;
     CUcontext context;
     CUstream stream;
