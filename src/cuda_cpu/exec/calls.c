@@ -7,7 +7,7 @@
 #include <time.h>
 
 /* An address outside of the space, or misaligned. Registered memory of the host is allowed. */
-static void bad_access(struct device_thread *t, uint64_t address, uint64_t size, uint32_t line)
+EXEC_PLAIN static void bad_access(struct device_thread *t, uint64_t address, uint64_t size, uint32_t line)
 {
     const struct launch_calls *calls = &exec_worker(t)->launch->calls;
 
@@ -22,7 +22,7 @@ static void bad_access(struct device_thread *t, uint64_t address, uint64_t size,
     exec_leave_library(t);
 }
 
-EXEC_DOES_NOT_RETURN static void fault(struct device_thread *t, uint32_t kind, uint32_t line)
+EXEC_PLAIN EXEC_DOES_NOT_RETURN static void fault(struct device_thread *t, uint32_t kind, uint32_t line)
 {
     exec_enter_library(t);
     if (kind == DEVICE_TRAP)
@@ -31,7 +31,8 @@ EXEC_DOES_NOT_RETURN static void fault(struct device_thread *t, uint32_t kind, u
               line);
 }
 
-static void check_function(struct device_thread *t, uint64_t address, uint64_t shape, uint32_t line)
+EXEC_PLAIN static void check_function(struct device_thread *t, uint64_t address, uint64_t shape,
+                                      uint32_t line)
 {
     const struct device_code *code = exec_worker(t)->launch->image->code;
 
@@ -43,7 +44,7 @@ static void check_function(struct device_thread *t, uint64_t address, uint64_t s
               "an indirect call to 0x%llx, which is no function of this shape", (unsigned long long)address);
 }
 
-static void pause_for(struct device_thread *t, uint32_t nanoseconds)
+EXEC_PLAIN static void pause_for(struct device_thread *t, uint32_t nanoseconds)
 {
     struct timespec duration = {.tv_nsec = nanoseconds > 1000000 ? 1000000 : (long)nanoseconds};
 
@@ -57,28 +58,35 @@ static void pause_for(struct device_thread *t, uint32_t nanoseconds)
     exec_leave_library(t);
 }
 
-static uint64_t ticks(struct device_thread *t)
+EXEC_PLAIN static uint64_t ticks(struct device_thread *t)
 {
     struct timespec now;
 
-    (void)t;
+    exec_enter_library(t);
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    exec_leave_library(t);
     return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 }
 
-static uint64_t global_time(struct device_thread *t)
+EXEC_PLAIN static uint64_t global_time(struct device_thread *t)
 {
     const struct launch_calls *calls = &exec_worker(t)->launch->calls;
     struct timespec now;
+    uint64_t time;
 
-    if (calls->global_time)
-        return calls->global_time(calls->context);
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+    exec_enter_library(t);
+    if (calls->global_time) {
+        time = calls->global_time(calls->context);
+    } else {
+        (void)clock_gettime(CLOCK_REALTIME, &now);
+        time = (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+    }
+    exec_leave_library(t);
+    return time;
 }
 
 /* The heap of device code: each allocation is a block of the space, so a stray access faults. */
-static uint64_t allocate(struct device_thread *t, uint64_t size)
+EXEC_PLAIN static uint64_t allocate(struct device_thread *t, uint64_t size)
 {
     struct worker *worker = exec_worker(t);
     uint64_t limit = worker->launch->heap_bytes ? worker->launch->heap_bytes : 8 << 20;
@@ -92,7 +100,7 @@ static uint64_t allocate(struct device_thread *t, uint64_t size)
     return address;
 }
 
-static void release(struct device_thread *t, uint64_t address)
+EXEC_PLAIN static void release(struct device_thread *t, uint64_t address)
 {
     struct worker *worker = exec_worker(t);
     struct space_block block;

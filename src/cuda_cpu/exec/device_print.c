@@ -174,7 +174,7 @@ static void deliver(struct device_thread *t, const struct print_text *text)
 }
 
 /* Answers the number of arguments, as device printf does. */
-uint32_t exec_print(struct device_thread *t, uint64_t format, uint64_t arguments)
+EXEC_PLAIN uint32_t exec_print(struct device_thread *t, uint64_t format, uint64_t arguments)
 {
     struct print_text text;
     const char *c = (const char *)(uintptr_t)format;
@@ -206,8 +206,8 @@ uint32_t exec_print(struct device_thread *t, uint64_t format, uint64_t arguments
     return count;
 }
 
-void exec_assertion(struct device_thread *t, uint64_t message, uint64_t file, uint32_t line,
-                    uint64_t function)
+EXEC_PLAIN void exec_assertion(struct device_thread *t, uint64_t message, uint64_t file, uint32_t line,
+                               uint64_t function)
 {
     struct print_text text;
 

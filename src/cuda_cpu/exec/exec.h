@@ -144,6 +144,10 @@ extern const struct device_calls exec_calls;
 /*
  * A function that switches stacks returns elsewhere than it was called. Clang's no_sanitize_thread
  * still counts calls and returns, and TSan's room for those that have not returned is limited.
+ *
+ * A function that generated code calls, too: until it has entered the library, a signal may end the
+ * launch there (worker_abort). An instrumented function would be in TSan's run time at that moment,
+ * perhaps with one of TSan's locks, and the thread would wait for itself.
  */
 #if defined(EXEC_THREAD_SANITIZER) && defined(__clang__)
 #define EXEC_PLAIN __attribute__((disable_sanitizer_instrumentation))
@@ -205,7 +209,7 @@ void exec_surface(struct device_thread *t, struct device_surface_call *call);
 uint32_t exec_query(struct device_thread *t, uint64_t object, uint32_t what, uint32_t is_surface,
                     uint32_t line);
 
-static inline struct worker *exec_worker(struct device_thread *t)
+EXEC_PLAIN static inline struct worker *exec_worker(struct device_thread *t)
 {
     return t->worker;
 }

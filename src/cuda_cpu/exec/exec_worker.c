@@ -144,7 +144,7 @@ static void fill_thread(const struct worker *worker, struct device_thread *t)
     memcpy(t->nctaid, launch->grid, sizeof t->nctaid);
 }
 
-static void place_block(const struct launch *launch, uint64_t index, uint32_t ret_ctaid[3])
+EXEC_PLAIN static void place_block(const struct launch *launch, uint64_t index, uint32_t ret_ctaid[3])
 {
     ret_ctaid[0] = (uint32_t)(index % launch->grid[0]);
     ret_ctaid[1] = (uint32_t)(index / launch->grid[0] % launch->grid[1]);

@@ -197,7 +197,7 @@ void exec_unguard(struct worker *worker)
     }
 }
 
-void exec_enter_library(struct device_thread *t)
+EXEC_PLAIN void exec_enter_library(struct device_thread *t)
 {
     exec_worker(t)->in_library = 1;
 }

@@ -60,7 +60,7 @@ static uint64_t reduced(const struct device_surface_call *call, uint64_t a, uint
     }
 }
 
-void exec_surface(struct device_thread *t, struct device_surface_call *call)
+EXEC_PLAIN void exec_surface(struct device_thread *t, struct device_surface_call *call)
 {
     const struct launch_calls *calls = &exec_worker(t)->launch->calls;
     const struct surface *surface;
@@ -103,8 +103,8 @@ static uint32_t channel_type(const struct texture *texture, const struct texture
     return texture && texture->reads_as_float ? fraction[image->format] : integer[image->format];
 }
 
-uint32_t exec_query(struct device_thread *t, uint64_t object, uint32_t what, uint32_t is_surface,
-                    uint32_t line)
+EXEC_PLAIN uint32_t exec_query(struct device_thread *t, uint64_t object, uint32_t what, uint32_t is_surface,
+                               uint32_t line)
 {
     const struct launch_calls *calls = &exec_worker(t)->launch->calls;
     const struct texture *texture = NULL;

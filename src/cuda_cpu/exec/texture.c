@@ -260,7 +260,7 @@ static void gather(const struct place *place, unsigned component, struct texel *
     }
 }
 
-void exec_texture(struct device_thread *t, struct device_texture_call *call)
+EXEC_PLAIN void exec_texture(struct device_thread *t, struct device_texture_call *call)
 {
     const struct launch_calls *calls = &exec_worker(t)->launch->calls;
     const struct texture *texture;
