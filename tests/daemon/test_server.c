@@ -10,7 +10,9 @@
 
 #define DEVICE "test:0"
 
-static struct page *shared; /* of the latest client */
+static struct page *shared;             /* of the latest client */
+static unsigned reported[REPORT_KINDS]; /* how often each was reported */
+static uint64_t sessions;
 
 static int page_new(void *user, unsigned peer, struct page **ret_page)
 {
@@ -37,7 +39,7 @@ static void wake(void *user, lease_word *word)
 static void report(void *user, const struct server_report *what)
 {
     (void)user;
-    (void)what;
+    reported[what->kind]++;
 }
 
 static struct server *start(void)
@@ -64,7 +66,7 @@ static void say(struct server *server, unsigned peer, const struct frame *frame,
 static unsigned join_as(struct server *server, const char *name, bool unwatched)
 {
     const struct credentials who = {.pid = 4711, .uid = 1000, .gid = 1000, .unwatched = unwatched};
-    struct frame hello = {.type = FRAME_HELLO, .hello = {.version = FRAME_VERSION}};
+    struct frame hello = {.type = FRAME_HELLO, .hello = {.version = FRAME_VERSION, .key = ++sessions}};
     unsigned peer = 0;
 
     (void)snprintf(hello.hello.name, sizeof hello.hello.name, "%s", name);
@@ -102,6 +104,48 @@ START_TEST(an_engine_comes_back_from_a_process_that_cannot_be_watched)
     ck_assert(!server_has(server, peer));
     ck_assert(server_engine_free(server, DEVICE, ENGINE_EXECUTION));
     server_free(server);
+}
+END_TEST
+
+/*
+ * The limit is read again while a holder keeps its engine. A shorter one may be over already; a
+ * longer one counts from the same instant.
+ */
+START_TEST(another_limit_for_yields_holds_for_holders_that_were_asked_before)
+{
+    static const baton_nsec limits[] = {NSEC_PER_SEC / 20, NSEC_PER_SEC / 2, 5 * NSEC_PER_SEC};
+    const baton_nsec asked_at = 2 * NSEC_PER_SEC;
+    const baton_nsec reload_at = asked_at + NSEC_PER_SEC / 4;
+    struct frame attach = {.type = FRAME_ATTACH, .attach = {.device = DEVICE}};
+    struct frame request = {.type = FRAME_REQUEST, .request = {.epoch = 1}};
+    struct frame priority = {.type = FRAME_PRIORITY, .priority = {.priority = 40}};
+
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+        struct server *server = start();
+        baton_nsec due_at = limits[i] < reload_at - asked_at ? reload_at : asked_at + limits[i];
+        baton_nsec now_at = reload_at;
+        struct config config;
+        unsigned holder = join_as(server, "holder", false);
+        unsigned urgent = join_as(server, "urgent", false);
+
+        say(server, holder, &attach, asked_at);
+        say(server, holder, &request, asked_at);
+        say(server, urgent, &attach, asked_at);
+        say(server, urgent, &priority, asked_at);
+        say(server, urgent, &request, asked_at);
+        config_init(&config);
+        config.late_yield = limits[i];
+        reported[REPORT_LATE_YIELD] = 0;
+        server_set_limits(server, &config, now_at);
+        while (!reported[REPORT_LATE_YIELD]) {
+            server_tick(server, now_at);
+            if (!reported[REPORT_LATE_YIELD])
+                now_at = server_next_at(server);
+            ck_assert_int_le(now_at, due_at);
+        }
+        ck_assert_int_eq(now_at, due_at);
+        server_free(server);
+    }
 }
 END_TEST
 
@@ -333,6 +377,7 @@ END_TEST
 
 HARNESS_MAIN("server", 10, a_departed_client_leaves_runs_kernels_and_what_it_had_overwritten,
              an_engine_comes_back_from_a_process_that_cannot_be_watched,
+             another_limit_for_yields_holds_for_holders_that_were_asked_before,
              questions_about_what_does_not_exist_have_an_answer,
              a_late_job_has_the_instants_that_its_program_measured,
              a_late_job_that_cannot_be_ends_the_conversation, a_job_is_placed_on_the_gpus_of_the_plan)
