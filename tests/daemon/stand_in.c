@@ -2,7 +2,7 @@
  * Preloaded into batond: what the kernel says of this machine, where a test needs it to be another.
  *
  *     BATON_TEST_ISOLATED=CORES    the list of isolated cores
- *     BATON_TEST_RT_RUNTIME=US     Linux's limit on real-time programs, also of each cgroup; -1: none
+ *     BATON_TEST_RT_RUNTIME=US     its limit on real-time programs, also of each cgroup; -1: none
  *
  * Everything else is this machine's.
  */

@@ -1,9 +1,9 @@
 """The partition of a run on the real clock: one core for devices, one for programs.
 
 The devices' core is isolated: by isolcpus or an isolated cpuset that is there, else by one of its own
-(root, cgroups of version 2). Where neither is possible, a stand-in (tests/daemon/stand_in.c) tells batond that the core
-is isolated, and the run says so: then other programs may run there. The devices of these runs are
-scripted and take no time of their core, so bounds do not rest on it.
+(root, cgroups of version 2). Where neither is possible, a stand-in (tests/daemon/stand_in.c) tells
+batond that the core is isolated, and the run says so: then other programs may run there. The devices of
+these runs are scripted and take no time of their core, so bounds do not rest on it.
 
 Linux's limit on real-time programs is lifted meanwhile, since batond claims no bound under it otherwise.
 """
