@@ -1,6 +1,7 @@
 #include "claims_world.h"
 
 #include <errno.h>
+#include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -265,6 +266,12 @@ unsigned claims_join(struct server *server, const char *name, uint32_t flags, ba
     ck_assert_int_eq(server_accept(server, &who, claims_world.now_at, &peer), 0);
     claims_say(server, peer, &hello);
     return peer;
+}
+
+bool claims_dies(struct server *server, unsigned peer)
+{
+    *(uint32_t *)(void *)&claims_world.pages[peer]->owner |= FUTEX_OWNER_DIED;
+    return server_lost(server, peer, claims_world.now_at);
 }
 
 void claims_job_begins(struct server *server, unsigned peer, baton_nsec release_at)

@@ -46,6 +46,12 @@ struct server *claims_start(const struct config *config);
 void claims_give(struct server *server, const char *plan);
 unsigned claims_join(struct server *server, const char *name, uint32_t flags, baton_nsec period);
 
+/*
+ * The process of a client ends, or becomes another program: the kernel marks its page. True: its
+ * work drains.
+ */
+bool claims_dies(struct server *server, unsigned peer);
+
 /* A client says something. */
 void claims_say(struct server *server, unsigned peer, const struct frame *frame);
 

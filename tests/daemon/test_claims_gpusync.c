@@ -192,7 +192,7 @@ START_TEST(every_task_of_gpusync_must_be_idle_before_a_claim_returns)
     for (unsigned late = 0; late < 2; late++) {
         outsider = claims_join(server, "hog", 0, 0);
         claims_job_begins(server, peers[late], claims_world.now_at);
-        (void)server_lost(server, outsider, claims_world.now_at);
+        (void)claims_dies(server, outsider);
         claims_job_begins(server, peers[!late], claims_world.now_at);
         claims_job_ends(server, peers[!late]);
         for (uint32_t i = 0; i < 2; i++)

@@ -61,7 +61,7 @@ START_TEST(a_thread_that_is_not_ordered_at_an_idle_instant_keeps_the_claim_away)
     unsigned eye = claims_join_ordered(server, "eye");
 
     claims_job_begins(server, eye, claims_world.now_at);
-    (void)server_lost(server, claims_join(server, "hog", 0, 0), claims_world.now_at);
+    (void)claims_dies(server, claims_join(server, "hog", 0, 0));
     ck_assert_int_eq(claims_rule(server), RULE_IDLE);
     claims_job_ends(server, eye);
     claims_job_begins(server, eye, claims_world.now_at);
