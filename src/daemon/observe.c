@@ -285,7 +285,7 @@ static enum model_rule client_rule(const struct server *server, const struct pee
         return RULE_JOBS;
     if (peer->overruns)
         return RULE_OVERRUN;
-    if (peer->excesses)
+    if (peer->excesses || requests_outlast(server, peer))
         return RULE_REQUESTS;
     if (drains(peer))
         return RULE_DRAINING;
