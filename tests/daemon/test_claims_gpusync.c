@@ -216,7 +216,7 @@ START_TEST(every_task_of_gpusync_must_be_idle_before_a_claim_returns)
 }
 END_TEST
 
-/* A plan counts requests of a millisecond; the clock of claims_rule() goes on by a quarter second. */
+/* The plan counts requests of a millisecond; each claims_rule() takes a quarter of a second. */
 START_TEST(a_request_that_lasts_longer_than_was_counted_ends_the_claims_while_it_lasts)
 {
     struct frame attach = {.type = FRAME_ATTACH, .attach = {.device = GPU, .epoch = 1}};
