@@ -91,6 +91,35 @@ START_TEST(a_throttled_job_has_its_budget_in_each_period)
 }
 END_TEST
 
+/*
+ * A program may announce any period and any release: its budget still comes once in a period of the
+ * plan, and the instant is not searched for.
+ */
+START_TEST(a_budget_comes_once_in_a_period_of_the_plan)
+{
+    for (int tokens = 0; tokens < 2; tokens++) {
+        if (tokens)
+            scene_start(1, 1, OVERRUN_THROTTLE);
+        else
+            scene_start_priority(OVERRUN_THROTTLE);
+        plan_budget();
+        scene_connect_client(0, "greedy", 20);
+        scene.server->peers[0]->hello.period = 1;
+        scene.server->peers[0]->hello.deadline = (uint64_t)(20 * MS);
+        scene_job(0, JOB_SAID, 40 * MS); /* released many periods before now */
+        scene_ask(0, EXECUTION(0));
+        scene_wait_until(NOW + 6 * MS);
+        ck_assert(scene_is_asked_to_yield(0, EXECUTION(0)));
+        scene_give(0, EXECUTION(0), true);
+        scene_wait_until(NOW + 20 * MS - 1);
+        ck_assert(!scene_has(0, EXECUTION(0)));
+        scene_wait_until(NOW + 20 * MS);
+        ck_assert(scene_has(0, EXECUTION(0)));
+        server_free(scene.server);
+    }
+}
+END_TEST
+
 /* Alone on its GPU it is throttled as well. */
 START_TEST(a_throttled_job_gives_way_to_no_job_in_particular)
 {
@@ -366,5 +395,5 @@ HARNESS_MAIN("budgets", 30, a_plan_demotes_unless_another_choice_is_configured,
              an_idle_lease_brings_no_budget_along, a_lease_kept_since_start_up_is_not_charged,
              a_demoted_job_gives_way_to_programs_outside_of_the_plan_until_it_ends,
              a_throttled_job_has_its_budget_in_each_period, a_throttled_job_gives_way_to_no_job_in_particular,
-             an_ended_job_gives_its_gpu_back_when_it_has_drained,
+             a_budget_comes_once_in_a_period_of_the_plan, an_ended_job_gives_its_gpu_back_when_it_has_drained,
              engine_time_that_is_not_limited_is_not_measured, a_throttled_job_may_die)
