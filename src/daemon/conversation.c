@@ -12,6 +12,8 @@
 #include "daemon/regain.h"
 #include "wire/notice.h"
 
+#define LONGEST (NSEC_MAX / 4) /* time that a client may state: sums of a few such times are times */
+
 /* Bytes of the character that begins here; 0: it is invalid, or a terminal control character. */
 static size_t character(const unsigned char *at)
 {
@@ -75,7 +77,7 @@ static int receive_hello(struct server *server, struct peer *peer, const struct 
         peer_drop(server, peer, REPORT_VERSION, hello->version);
         return SERVER_DROP;
     }
-    if (hello->priority > 99)
+    if (hello->priority > 99 || hello->period > LONGEST || hello->deadline > LONGEST)
         return SERVER_DROP;
     peer->hello = *hello;
     make_printable(peer->hello.name);

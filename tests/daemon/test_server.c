@@ -241,6 +241,28 @@ START_TEST(a_late_job_that_cannot_be_ends_the_conversation)
 }
 END_TEST
 
+/* Nor is there a job that ends after all clocks. */
+START_TEST(a_period_that_cannot_be_ends_the_conversation)
+{
+    static const uint64_t periods[] = {INT64_MAX / 2, INT64_MAX, UINT64_MAX};
+
+    for (size_t i = 0; i < 2 * sizeof periods / sizeof periods[0]; i++) {
+        struct frame hello = {.type = FRAME_HELLO, .hello = {.version = FRAME_VERSION}};
+        const struct credentials who = {.pid = 4711};
+        struct server *server = start();
+        uint8_t bytes[FRAME_MAX_SIZE];
+        unsigned peer;
+
+        hello.hello.period = i % 2 ? periods[i / 2] : 0;
+        hello.hello.deadline = i % 2 ? 0 : periods[i / 2];
+        ck_assert_int_eq(server_accept(server, &who, NSEC_PER_SEC, &peer), 0);
+        ck_assert_int_eq(server_receive(server, peer, bytes, frame_encode(&hello, bytes), NSEC_PER_SEC),
+                         SERVER_DROP);
+        server_free(server);
+    }
+}
+END_TEST
+
 /* ---- which GPU ---- */
 
 /* What comes back to this frame, and is of this type. */
@@ -380,4 +402,5 @@ HARNESS_MAIN("server", 10, a_departed_client_leaves_runs_kernels_and_what_it_had
              another_limit_for_yields_holds_for_holders_that_were_asked_before,
              questions_about_what_does_not_exist_have_an_answer,
              a_late_job_has_the_instants_that_its_program_measured,
-             a_late_job_that_cannot_be_ends_the_conversation, a_job_is_placed_on_the_gpus_of_the_plan)
+             a_late_job_that_cannot_be_ends_the_conversation, a_period_that_cannot_be_ends_the_conversation,
+             a_job_is_placed_on_the_gpus_of_the_plan)
