@@ -60,11 +60,13 @@ static int machine(void *user, struct machine *ret_machine)
     return claims_world.hidden ? -EIO : 0;
 }
 
-static int cores_of(void *user, pid_t pid, struct core_set *ret_cores)
+static int cores_of(void *user, pid_t pid, pid_t tid, struct core_set *ret_cores)
 {
+    bool of_thread = tid != pid && core_set_count(&claims_world.of_thread);
+
     (void)user;
     ck_assert_int_ge(pid, CLIENT);
-    *ret_cores = claims_world.of_program;
+    *ret_cores = of_thread ? claims_world.of_thread : claims_world.of_program;
     return 0;
 }
 
@@ -90,11 +92,12 @@ static bool is_realtime(void *user, pid_t pid)
     return claims_world.realtime;
 }
 
-static int rank_of(void *user, pid_t pid)
+static int rank_of(void *user, pid_t pid, pid_t tid)
 {
     (void)user;
     ck_assert(pid >= CLIENT && pid < CLIENT + 4);
-    return claims_world.ranks[pid - CLIENT];
+    ck_assert(tid == pid || tid < 4);
+    return tid == pid ? claims_world.ranks[pid - CLIENT] : claims_world.thread_ranks[tid];
 }
 
 static size_t strangers(void *user, pid_t pid)

@@ -20,6 +20,8 @@ struct claims_world {
     size_t device_threads;              /* of its programs, on the cores of devices */
     bool realtime;                      /* its programs have real-time threads */
     int ranks[4];                       /* real-time priorities of clients, in the order in which they join */
+    int thread_ranks[4];                /* ... of threads that they name, by number; below 0: it has ended */
+    struct core_set of_thread;          /* what these threads may run on; empty: what the programs may */
     unsigned joined;
     int order_answer;   /* of an attempt to pin and order threads, if it fails */
     bool ordered[4];    /* which clients have been ordered, in the order in which they join */
