@@ -24,6 +24,12 @@ static baton_nsec waited_since(const struct server *server, const struct peer *h
     return since_at;
 }
 
+/* Does the analysis count the whole job as one critical section? */
+static bool keeps_token(const struct server *server, const struct peer *peer)
+{
+    return peer->reported && !peer->inferred && (peer->admitted || !server->has_plan);
+}
+
 void token_turns_tick(struct server *server)
 {
     for (unsigned i = 0; i < server->config.clients; i++) {
@@ -31,7 +37,7 @@ void token_turns_tick(struct server *server)
         baton_nsec at;
 
         if (!holder || holder->state != PEER_CLIENT || holder->token != PEER_TOKEN_OURS ||
-            holder->turn_over || (holder->reported && !holder->inferred))
+            holder->turn_over || keeps_token(server, holder))
             continue;
         at = waited_since(server, holder);
         if (at == NSEC_MAX)

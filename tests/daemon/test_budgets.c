@@ -387,7 +387,42 @@ START_TEST(a_lease_kept_since_start_up_is_not_charged)
 }
 END_TEST
 
-HARNESS_MAIN("budgets", 30, a_plan_demotes_unless_another_choice_is_configured,
+/*
+ * Under tokens a program outside of the plan says that a job begins, and sleeps with the token. A
+ * task of the plan does not wait for it for ever. Another task would.
+ */
+START_TEST(a_program_outside_of_the_plan_cannot_keep_a_token)
+{
+    static const struct {
+        const char *holder, *waiter;
+        bool planned, keeps;
+    } cases[] = {
+        {"other", "greedy", true, false}, {"greedy", "other", true, true}, {"other", "greedy", false, true}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        scene_start(1, 1, OVERRUN_DEMOTE);
+        if (cases[i].planned)
+            plan_budget();
+        scene_connect_client(0, cases[i].holder, 20);
+        scene_connect_client(1, cases[i].waiter, 20);
+        scene_job(0, JOB_SAID, NOW + 20 * MS);
+        scene_ask(0, EXECUTION(0));
+        scene_job(1, JOB_SAID, NOW + 20 * MS);
+        scene_ask(1, EXECUTION(0));
+        scene_wait_until(NOW + 200 * MS);
+        ck_assert(!scene_has(1, EXECUTION(0))); /* the engine is never taken */
+        scene_give(0, EXECUTION(0), false);
+        scene_wait_until(NOW + 400 * MS);
+        ck_assert_int_eq(scene_has(1, EXECUTION(0)), !cases[i].keeps);
+        scene_job(0, JOB_ENDS, 0);
+        ck_assert(scene_has(1, EXECUTION(0)));
+        server_free(scene.server);
+    }
+}
+END_TEST
+
+HARNESS_MAIN("budgets", 30, a_program_outside_of_the_plan_cannot_keep_a_token,
+             a_plan_demotes_unless_another_choice_is_configured,
              a_job_within_its_budget_is_not_demoted_however_long_it_holds, a_job_past_its_budget_is_demoted,
              engine_time_is_looked_at_before_a_border_is_granted_again,
              without_a_plan_no_job_is_demoted_or_reported, a_configured_choice_replaces_the_default,
