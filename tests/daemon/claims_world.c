@@ -66,6 +66,7 @@ static int cores_of(void *user, pid_t pid, pid_t tid, struct core_set *ret_cores
 
     (void)user;
     ck_assert_int_ge(pid, CLIENT);
+    claims_world.asked++;
     *ret_cores = of_thread ? claims_world.of_thread : claims_world.of_program;
     return 0;
 }

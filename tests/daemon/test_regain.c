@@ -99,6 +99,27 @@ START_TEST(a_delayed_job_that_is_pending_when_the_outsider_leaves_keeps_the_clai
 }
 END_TEST
 
+/* A claim cannot return before the pending job has ended, whatever else the clients say. */
+START_TEST(the_system_is_not_asked_about_threads_before_a_claim_can_return)
+{
+    start();
+    has_a_job(ear);
+    claims_job_begins(server, eye, claims_world.now_at);
+    disturb();
+    claims_world.asked = 0;
+    for (int i = 0; i < 10; i++) {
+        has_a_job(ear);
+        claims_world.now_at += NSEC_PER_MS;
+        server_tick(server, claims_world.now_at);
+    }
+    ck_assert_uint_eq(claims_world.asked, 0);
+    claims_job_ends(server, eye);
+    ck_assert_uint_gt(claims_world.asked, 0);
+    expect(RULE_MET, RULE_MET);
+    server_free(server);
+}
+END_TEST
+
 /* No question was asked meanwhile. */
 START_TEST(an_outsider_that_came_and_went_between_two_questions_is_remembered)
 {
@@ -454,7 +475,8 @@ START_TEST(batond_looks_for_an_idle_instant_by_itself)
 }
 END_TEST
 
-HARNESS_MAIN("regain", 30, a_delayed_job_that_is_pending_when_the_outsider_leaves_keeps_the_claim_away,
+HARNESS_MAIN("regain", 30, the_system_is_not_asked_about_threads_before_a_claim_can_return,
+             a_delayed_job_that_is_pending_when_the_outsider_leaves_keeps_the_claim_away,
              an_outsider_that_came_and_went_between_two_questions_is_remembered,
              a_job_that_was_released_before_the_return_is_not_covered,
              under_fixed_priorities_a_task_waits_for_itself_and_those_above,
