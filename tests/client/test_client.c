@@ -273,7 +273,7 @@ static void *begin_a_job(void *argument)
     return NULL;
 }
 
-/* A thread that neither opened the session nor made a queue. */
+/* Threads that neither opened the session nor made a queue, one after the other. */
 START_TEST(the_thread_of_a_job_has_the_rank_of_the_program)
 {
     bool permitted = realtime_permitted();
@@ -285,8 +285,8 @@ START_TEST(the_thread_of_a_job_has_the_rank_of_the_program)
     (void)snprintf(settings.socket, sizeof settings.socket, "/nonexistent/baton.sock");
     settings.period = 33 * MS;
     ck_assert_int_eq(session_open(&settings, NULL, &thread.session), 0);
-    for (int i = 0; i < 2; i++) {
-        thread.explicit_job = i;
+    for (int i = 0; i < 2 * SESSION_THREADS; i++) {
+        thread.explicit_job = i > 0;
         ck_assert_int_eq(pthread_create(&handle, NULL, begin_a_job, &thread), 0);
         (void)pthread_join(handle, NULL);
         ck_assert(thread.named);
