@@ -112,12 +112,28 @@ static int receive_hello(struct server *server, struct peer *peer, const struct 
     return 0;
 }
 
+/* Makes room in the full list of threads if some have ended. */
+static void forget_ended_threads(const struct server *server, struct peer *peer)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < peer->n_threads; i++) {
+        pid_t tid = peer->threads[i];
+
+        if (!server->host.rank_of || server->host.rank_of(server->host.user, peer->who.pid, tid) != -ESRCH)
+            peer->threads[n++] = tid;
+    }
+    peer->n_threads = n;
+}
+
 static void receive_thread(struct server *server, struct peer *peer, uint32_t tid)
 {
     for (size_t i = 0; i < peer->n_threads; i++) {
         if (peer->threads[i] == (pid_t)tid)
             return;
     }
+    if (peer->n_threads == PEER_MAX_THREADS)
+        forget_ended_threads(server, peer);
     if (peer->n_threads < PEER_MAX_THREADS && tid > 0 && tid <= INT32_MAX)
         peer->threads[peer->n_threads++] = (pid_t)tid;
     cpus_renew(server, peer);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "claims_world.h"
+#include "daemon/peer.h"
 #include "harness.h"
 
 #define POCL "portable-computing-language:0"
@@ -276,6 +277,34 @@ START_TEST(each_thread_that_a_program_names_counts)
 }
 END_TEST
 
+/* The threads that ear has named before have ended. */
+START_TEST(a_thread_counts_however_many_have_ended)
+{
+    for (int urgent = 0; urgent < 2; urgent++) {
+        struct config config = claims_plain_config();
+        struct plan plan = claims_good_plan();
+        struct server *server;
+        unsigned ear;
+        char *text = claims_text(&plan);
+
+        server = claims_start(&config);
+        claims_world.ranks[0] = 20;
+        claims_world.ranks[1] = 10;
+        claims_world.thread_ranks[1] = urgent ? 30 : 10;
+        ck_assert_int_eq(server_add_device(server, GPU, "a GPU"), 0);
+        claims_give(server, text);
+        (void)claims_join(server, "eye", HELLO_TASK, PERIOD);
+        ear = claims_join(server, "ear", HELLO_TASK, PERIOD);
+        for (uint32_t tid = 100; tid < 100 + 2 * PEER_MAX_THREADS; tid++)
+            claims_names_thread(server, ear, tid);
+        claims_names_thread(server, ear, 1);
+        ck_assert_int_eq(claims_rule(server), urgent ? RULE_ORDER : RULE_MET);
+        free(text);
+        server_free(server);
+    }
+}
+END_TEST
+
 START_TEST(lists_of_cores_are_read_as_the_kernel_writes_them)
 {
     static const char *const bad[] = {"x", "1-", "-1", "3-1", "1,,2", "1024", "0 1"};
@@ -299,4 +328,4 @@ HARNESS_MAIN("cores", 30, cores_that_do_not_exist_are_no_partition, a_partition_
              threads_of_devices_are_on_the_cores_of_devices,
              settings_that_go_before_the_plan_take_the_claim_away,
              more_programs_than_cores_need_an_order_on_the_cpus, each_thread_that_a_program_names_counts,
-             lists_of_cores_are_read_as_the_kernel_writes_them)
+             a_thread_counts_however_many_have_ended, lists_of_cores_are_read_as_the_kernel_writes_them)
