@@ -134,8 +134,10 @@ void budgets_tick(struct server *server)
         holds_run(server);
     }
     for (unsigned i = 0; holds_tokens(server) && i < server->config.clients; i++) {
-        if (server->peers[i])
-            lanes_go_on(server, server->peers[i]);
+        if (!server->peers[i])
+            continue;
+        lanes_go_on(server, server->peers[i]);
+        holds_run(server);
     }
     if (holds_tokens(server))
         token_turns_tick(server);

@@ -1,5 +1,6 @@
 #include "daemon/token_turns.h"
 
+#include "daemon/holds.h"
 #include "daemon/lanes.h"
 
 void token_turns_began(struct server *server, struct peer *peer)
@@ -49,5 +50,6 @@ void token_turns_tick(struct server *server)
         }
         holder->turn_over = true;
         lanes_pump(server, holder);
+        holds_run(server);
     }
 }

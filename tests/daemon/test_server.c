@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "daemon/history.h"
+#include "daemon/peer.h"
 #include "daemon/server.h"
 #include "harness.h"
 #include "model/plan.h"
@@ -42,18 +43,24 @@ static void report(void *user, const struct server_report *what)
     reported[what->kind]++;
 }
 
-static struct server *start(void)
+static struct server *start_with(const struct config *config)
 {
-    static struct config config;
     const struct server_host host = {
         .page_new = page_new, .page_free = page_free, .wake = wake, .report = report};
     const struct server_start begin = {
         .generation = 1, .pid = 1, .about = ABOUT_BOOSTS, .now_at = NSEC_PER_SEC};
     struct server *server = NULL;
 
-    config_init(&config);
-    ck_assert_int_eq(server_new(&config, &host, &begin, &server), 0);
+    ck_assert_int_eq(server_new(config, &host, &begin, &server), 0);
     return server;
+}
+
+static struct server *start(void)
+{
+    static struct config config;
+
+    config_init(&config);
+    return start_with(&config);
 }
 
 static void say(struct server *server, unsigned peer, const struct frame *frame, baton_nsec now_at)
@@ -146,6 +153,54 @@ START_TEST(another_limit_for_yields_holds_for_holders_that_were_asked_before)
         ck_assert_int_eq(now_at, due_at);
         server_free(server);
     }
+}
+END_TEST
+
+/* Each has used its engine time of 5 ms and wants more. */
+START_TEST(any_number_of_throttled_jobs_may_go_on_at_one_instant)
+{
+    static struct config config;
+    struct plan_task task = {.name = "eye",
+                             .priority = 50,
+                             .gpus = 1,
+                             .bound = -1,
+                             .period = 3600 * NSEC_PER_SEC,
+                             .deadline = 3600 * NSEC_PER_SEC,
+                             .budget = 5 * NSEC_PER_MS};
+    struct plan plan = {.analysis = "gpusync", .profile = "gpusync", .tasks = &task, .n_tasks = 1};
+    struct frame attach = {.type = FRAME_ATTACH, .attach = {.device = DEVICE}};
+    struct frame job = {.type = FRAME_JOB,
+                        .job = {.what = JOB_SAID, .deadline_at = (uint64_t)(3601 * NSEC_PER_SEC)}};
+    struct frame request = {.type = FRAME_REQUEST, .request = {.epoch = 1}};
+    struct frame release = {.type = FRAME_RELEASE, .release = {.epoch = 1, .next = 2}};
+    baton_nsec now_at = NSEC_PER_SEC;
+    struct server *server;
+
+    config_init(&config);
+    config.profile = PROFILE_GPUSYNC;
+    config.policy = POLICY_EDF;
+    config.overrun = OVERRUN_THROTTLE;
+    config.clients = config.others.clients = 600;
+    server = start_with(&config);
+    ck_assert_int_eq(server_set_plan(server, &plan, "plan", now_at), 0);
+    reported[REPORT_OVERRUN] = 0;
+    for (unsigned i = 0; i < config.clients; i++) {
+        unsigned peer = join_as(server, "eye", false);
+
+        server->peers[peer]->hello.deadline = (uint64_t)task.deadline;
+        say(server, peer, &attach, now_at);
+        say(server, peer, &job, now_at);
+        say(server, peer, &request, now_at);
+        now_at += 6 * NSEC_PER_MS;
+        server_tick(server, now_at);
+        say(server, peer, &release, now_at);
+    }
+    ck_assert_uint_eq(reported[REPORT_OVERRUN], config.clients);
+    now_at = 3601 * NSEC_PER_SEC;
+    server_tick(server, now_at);
+    for (unsigned i = 0; i < config.clients; i++)
+        ck_assert(server_has_job(server, i));
+    server_free(server);
 }
 END_TEST
 
@@ -399,6 +454,7 @@ END_TEST
 
 HARNESS_MAIN("server", 10, a_departed_client_leaves_runs_kernels_and_what_it_had_overwritten,
              an_engine_comes_back_from_a_process_that_cannot_be_watched,
+             any_number_of_throttled_jobs_may_go_on_at_one_instant,
              another_limit_for_yields_holds_for_holders_that_were_asked_before,
              questions_about_what_does_not_exist_have_an_answer,
              a_late_job_has_the_instants_that_its_program_measured,
