@@ -92,3 +92,11 @@ void boost_done(struct boost *boost)
     while (boost->n > 0)
         restore_at(boost, boost->n - 1);
 }
+
+void boost_leave(const struct boost *boost)
+{
+    struct sched_param parameters = {0};
+
+    if (boost->permitted)
+        (void)sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &parameters);
+}

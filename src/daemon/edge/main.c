@@ -365,5 +365,6 @@ int main(int argc, char *argv[])
     status = serve(loop, &files);
     loop_done(loop);
     listener_close(&loop->listener, true);
+    boost_leave(&loop->boost);
     return status;
 }
