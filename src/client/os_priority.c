@@ -48,6 +48,18 @@ static bool is_ours(pid_t tid)
     return access(path, F_OK) == 0;
 }
 
+/* Makes room in a full list: forgets the threads that have ended. Answers how many are left. */
+static size_t make_room(struct os_priority_thread *list, size_t n)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (n < OS_PRIORITY_THREADS || is_ours(list[i].tid))
+            list[kept++] = list[i];
+    }
+    return kept;
+}
+
 static int fifo_of(unsigned level)
 {
     return OS_PRIORITY_LOW + (OS_PRIORITY_HIGH - OS_PRIORITY_LOW) * (int)level / (int)RANK_LEVELS;
@@ -100,6 +112,7 @@ void os_priority_raise(struct os_priority *threads)
         return;
     pthread_mutex_lock(&threads->lock);
     parameters.sched_priority = threads->fifo;
+    threads->n = make_room(threads->raised, threads->n);
     if (threads->fifo && !threads->left && threads->n < OS_PRIORITY_THREADS &&
         sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &parameters) == 0) {
         threads->raised[threads->n].tid = gettid();
@@ -147,6 +160,7 @@ static bool look_at(pid_t tid, struct os_priority_thread *ret_thread)
 void os_priority_name(struct os_priority *threads, pid_t tid)
 {
     pthread_mutex_lock(&threads->lock);
+    threads->n_named = make_room(threads->named, threads->n_named);
     if (threads->n_named < OS_PRIORITY_THREADS && look_at(tid, &threads->named[threads->n_named]))
         threads->n_named++;
     pthread_mutex_unlock(&threads->lock);

@@ -9,9 +9,9 @@
  *
  * A program with --period or --deadline is a real-time client, and its priority determines how the
  * operating system schedules it. The threads that issue its work run under SCHED_FIFO: the one that
- * opened the session, those that make queues, and Baton's own. Their rank is mapped into the band
- * 10..40 below batond: tasks of the plan above all others (wire/rank.h). Threads that are already
- * real-time stay as they are. Threads and processes that these start are normal ones
+ * opened the session, those that make queues or begin jobs, and Baton's own. Their rank is mapped
+ * into the band 10..40 below batond: tasks of the plan above all others (wire/rank.h). Threads that
+ * are already real-time stay as they are. Threads and processes that these start are normal ones
  * (SCHED_RESET_ON_FORK). Without the permission nothing changes. All changes are undone at the end.
  *
  * A daemon also raises threads and restores them. A daemon that was killed cannot: this module then

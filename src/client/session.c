@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -325,6 +326,18 @@ bool session_has_thread(struct session *session, pid_t tid)
     return has;
 }
 
+/* Under the lock: makes room in the full list of threads if some have ended. */
+static void forget_ended_threads(struct session *session)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < session->n_threads; i++) {
+        if (tgkill(getpid(), session->threads[i], 0) == 0)
+            session->threads[n++] = session->threads[i];
+    }
+    session->n_threads = n;
+}
+
 void session_register_thread(struct session *session, pid_t tid)
 {
     struct frame frame = {.type = FRAME_THREAD, .thread = {.tid = (uint32_t)tid}};
@@ -335,6 +348,8 @@ void session_register_thread(struct session *session, pid_t tid)
     if (tid == gettid())
         os_priority_raise(&session->os_priority);
     pthread_mutex_lock(&session->lock);
+    if (session->n_threads == SESSION_THREADS)
+        forget_ended_threads(session);
     fresh = session->n_threads < SESSION_THREADS && !has_thread(session, tid);
     if (fresh)
         session->threads[session->n_threads++] = tid;

@@ -76,7 +76,8 @@ struct session {
     _Atomic bool gpu_done; /* the running job has reported that it is done with the GPU */
     bool explicit_jobs;
     _Atomic uint32_t job_number;
-    uint64_t job_mark; /* jobs_lock, as the next three: as in struct page */
+    _Atomic pid_t job_thread; /* the one that began the newest job */
+    uint64_t job_mark;        /* jobs_lock, as the next three: as in struct page */
     baton_nsec used;
     baton_nsec released_at;
     baton_nsec apart; /* to be noted in a page (page_note_apart()); NSEC_MAX: nothing */

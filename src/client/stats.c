@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/draft.h"
 #include "client/session_private.h"
@@ -175,6 +176,16 @@ static void tell_daemon(struct session *session, uint32_t what, baton_nsec deadl
     pthread_mutex_unlock(&session->lock);
 }
 
+/* The thread that begins a job works for it: it has the program's rank, and batond knows it. */
+static void name_thread(struct session *session)
+{
+    pid_t tid = gettid();
+
+    if (atomic_exchange_explicit(&session->job_thread, tid, memory_order_relaxed) != tid &&
+        !session_has_thread(session, tid))
+        session_register_thread(session, tid);
+}
+
 /* release_at: the release that the program states; NULL: not stated. */
 static int begin_job(struct session *session, bool explicit_job, const baton_nsec *release_at, baton_nsec at)
 {
@@ -208,6 +219,7 @@ static int begin_job(struct session *session, bool explicit_job, const baton_nse
     pthread_mutex_unlock(&session->jobs_lock);
     if (!begun)
         return result;
+    name_thread(session);
     if (explicit_job && session->listener.on_explicit_job)
         session->listener.on_explicit_job(session->listener.user, true);
     if (session->listener.on_job)

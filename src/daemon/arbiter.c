@@ -300,7 +300,7 @@ static void job_is(struct server *server, struct peer *peer, bool inferred)
 void arbiter_job(struct server *server, struct peer *peer, const struct frame_job *frame)
 {
     baton_nsec deadline_at =
-        frame->deadline_at && frame->deadline_at < NSEC_MAX ? (baton_nsec)frame->deadline_at : NSEC_MAX;
+        frame->deadline_at && frame->deadline_at < NSEC_MAX / 2 ? (baton_nsec)frame->deadline_at : NSEC_MAX;
 
     if (frame->what == JOB_INFERRED || frame->what == JOB_SAID)
         job_is(server, peer, frame->what == JOB_INFERRED);

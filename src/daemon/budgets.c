@@ -14,6 +14,14 @@ baton_nsec budgets_deadline(const struct peer *peer)
     return (baton_nsec)(peer->hello.deadline ? peer->hello.deadline : peer->hello.period);
 }
 
+baton_nsec budgets_period(const struct server *server, const struct peer *peer)
+{
+    const struct plan_task *task = budgets_task(server, peer);
+    baton_nsec announced = (baton_nsec)peer->hello.period;
+
+    return task && task->period > announced ? task->period : announced;
+}
+
 baton_nsec budgets_release_at(const struct server *server, const struct peer *peer, baton_nsec deadline_at)
 {
     return deadline_at == NSEC_MAX || !budgets_deadline(peer) ? server->now_at
@@ -70,7 +78,7 @@ void budgets_job_begins(struct server *server, struct peer *peer, baton_nsec dea
                                             .budget = budget,
                                             .told = budgets_told(server, peer),
                                             .carry = in_use(peer),
-                                            .period = (baton_nsec)peer->hello.period,
+                                            .period = budgets_period(server, peer),
                                             .release_at = peer->release_at});
 }
 
@@ -111,7 +119,7 @@ void budgets_overrun(struct server *server, struct peer *peer)
     peer_report(server, peer, REPORT_OVERRUN, (uint64_t)peer->budget);
     if (mode == OVERRUN_END && is_start_up(server, peer))
         mode = OVERRUN_THROTTLE;
-    if (mode == OVERRUN_THROTTLE && holds_tokens(server) && peer->hello.period)
+    if (mode == OVERRUN_THROTTLE && holds_tokens(server) && budgets_period(server, peer))
         lanes_throttle(server, peer);
     else if (mode == OVERRUN_END && server->host.end)
         server->host.end(server->host.user, peer->slot);
@@ -126,8 +134,10 @@ void budgets_tick(struct server *server)
         holds_run(server);
     }
     for (unsigned i = 0; holds_tokens(server) && i < server->config.clients; i++) {
-        if (server->peers[i])
-            lanes_go_on(server, server->peers[i]);
+        if (!server->peers[i])
+            continue;
+        lanes_go_on(server, server->peers[i]);
+        holds_run(server);
     }
     if (holds_tokens(server))
         token_turns_tick(server);

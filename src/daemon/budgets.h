@@ -33,6 +33,11 @@
 const struct plan_task *budgets_task(const struct server *server, const struct peer *peer);
 /* The deadline that the client announced, else its period, from the release; 0: neither. */
 baton_nsec budgets_deadline(const struct peer *peer);
+/*
+ * The time between two budgets of a job: the longer of the plan's period and the program's; 0:
+ * neither has one.
+ */
+baton_nsec budgets_period(const struct server *server, const struct peer *peer);
 /* When the job with this deadline was released; now if it has none. */
 baton_nsec budgets_release_at(const struct server *server, const struct peer *peer, baton_nsec deadline_at);
 

@@ -12,6 +12,8 @@
 #include "daemon/regain.h"
 #include "wire/notice.h"
 
+#define LONGEST (NSEC_MAX / 4) /* time that a client may state: sums of a few such times are times */
+
 /* Bytes of the character that begins here; 0: it is invalid, or a terminal control character. */
 static size_t character(const unsigned char *at)
 {
@@ -75,7 +77,7 @@ static int receive_hello(struct server *server, struct peer *peer, const struct 
         peer_drop(server, peer, REPORT_VERSION, hello->version);
         return SERVER_DROP;
     }
-    if (hello->priority > 99)
+    if (hello->priority > 99 || hello->period > LONGEST || hello->deadline > LONGEST)
         return SERVER_DROP;
     peer->hello = *hello;
     make_printable(peer->hello.name);
@@ -110,12 +112,28 @@ static int receive_hello(struct server *server, struct peer *peer, const struct 
     return 0;
 }
 
+/* Makes room in the full list of threads if some have ended. */
+static void forget_ended_threads(const struct server *server, struct peer *peer)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < peer->n_threads; i++) {
+        pid_t tid = peer->threads[i];
+
+        if (!server->host.rank_of || server->host.rank_of(server->host.user, peer->who.pid, tid) != -ESRCH)
+            peer->threads[n++] = tid;
+    }
+    peer->n_threads = n;
+}
+
 static void receive_thread(struct server *server, struct peer *peer, uint32_t tid)
 {
     for (size_t i = 0; i < peer->n_threads; i++) {
         if (peer->threads[i] == (pid_t)tid)
             return;
     }
+    if (peer->n_threads == PEER_MAX_THREADS)
+        forget_ended_threads(server, peer);
     if (peer->n_threads < PEER_MAX_THREADS && tid > 0 && tid <= INT32_MAX)
         peer->threads[peer->n_threads++] = (pid_t)tid;
     cpus_renew(server, peer);

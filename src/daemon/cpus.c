@@ -3,8 +3,6 @@
 #include "daemon/lanes.h"
 #include "daemon/regain.h"
 
-#define LOWEST 1u /* the level of donors that must not run */
-
 bool cpus_ordered(const struct server *server)
 {
     return server->profile->tokens && server->config.cpu_cluster && server->host.order &&
@@ -136,7 +134,7 @@ static void order_cluster(struct server *server, unsigned cluster)
         bool room = i + 1 < levels;
         bool last = must_not_run(server, peer);
 
-        set_level(server, peer, last || !room ? LOWEST : levels - (unsigned)i, &cores);
+        set_level(server, peer, last || !room ? CPUS_LOWEST : levels - (unsigned)i, &cores);
         if (!room && !last)
             peer->disordered = true;
     }

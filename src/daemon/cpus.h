@@ -24,6 +24,8 @@
 
 #include "daemon/peer.h"
 
+#define CPUS_LOWEST 1u /* the level of donors that must not run */
+
 /* Does this daemon order programs on the CPUs? */
 bool cpus_ordered(const struct server *server);
 

@@ -461,12 +461,11 @@ void lanes_place(struct server *server, struct peer *peer, const struct frame_pl
 
 void lanes_throttle(struct server *server, struct peer *peer)
 {
-    baton_nsec next_at = peer->release_at + (baton_nsec)peer->hello.period;
+    baton_nsec period = budgets_period(server, peer);
+    baton_nsec since = server->now_at > peer->release_at ? server->now_at - peer->release_at : 0;
 
-    while (next_at <= server->now_at)
-        next_at += (baton_nsec)peer->hello.period;
-    peer->throttled_until = next_at;
-    server_arm(server, next_at);
+    peer->throttled_until = peer->release_at + (since / period + 1) * period;
+    server_arm(server, peer->throttled_until);
     call_engaged_in(server, peer);
 }
 

@@ -1,11 +1,12 @@
 #include "daemon/observe.h"
 
+#include <errno.h>
+
 #include "daemon/cpus.h"
 #include "daemon/holds.h"
 #include "daemon/regain.h"
 #include "daemon/releases.h"
-
-#include <string.h>
+#include "wire/rank.h"
 
 #define QUIET NSEC_PER_SEC /* between two reports about one client */
 /* a job may end after the clock of this turn was read; a later end is not believed */
@@ -184,24 +185,40 @@ static bool has_device_threads(const struct server *server, const struct peer *p
             server->host.threads_on(server->host.user, peer->who.pid, &server->config.device_cores) >= n);
 }
 
+/* May the thread run on all of these cores; only: and on no others? 0, 1 or -errno. */
+static int has_cores(const struct server *server, const struct peer *peer, pid_t tid,
+                     const struct core_set *cores, bool only)
+{
+    struct core_set its;
+    struct core_set missing;
+    struct core_set more;
+    int result =
+        server->host.cores_of ? server->host.cores_of(server->host.user, peer->who.pid, tid, &its) : -ENOSYS;
+
+    if (result < 0)
+        return result;
+    missing = core_set_without(cores, &its);
+    more = core_set_without(&its, cores);
+    return core_set_count(&missing) == 0 && (!only || core_set_count(&more) == 0);
+}
+
 /*
- * May the client run on all cores that the model gives programs, and, in a partition, on no device
- * core?
+ * May the client's threads run on all cores that the model gives programs, and, in a partition, on
+ * no device core? These are its main thread and those that it has named.
  */
 static bool has_the_cores(const struct server *server, const struct peer *peer)
 {
     struct core_set cores = claims_program_cores(server);
-    bool cluster = cpus_ordered(server) && cpus_of_cluster(server, peer->cpu_cluster, &cores);
-    struct core_set its;
-    struct core_set missing;
-    struct core_set more;
+    bool only = (cpus_ordered(server) && cpus_of_cluster(server, peer->cpu_cluster, &cores)) ||
+                server->config.partitioned;
+    bool has = has_cores(server, peer, peer->who.pid, &cores, only) > 0;
 
-    if (!server->host.cores_of || server->host.cores_of(server->host.user, peer->who.pid, &its) < 0)
-        return false;
-    missing = core_set_without(&cores, &its);
-    more = core_set_without(&its, &cores);
-    return core_set_count(&missing) == 0 && has_device_threads(server, peer) &&
-           (!(cluster || server->config.partitioned) || core_set_count(&more) == 0);
+    for (size_t i = 0; has && i < peer->n_threads; i++) {
+        int result = has_cores(server, peer, peer->threads[i], &cores, only);
+
+        has = result > 0 || result == -ESRCH; /* it has ended */
+    }
+    return has && has_device_threads(server, peer);
 }
 
 /*
@@ -285,7 +302,7 @@ static enum model_rule client_rule(const struct server *server, const struct pee
         return RULE_JOBS;
     if (peer->overruns)
         return RULE_OVERRUN;
-    if (peer->excesses)
+    if (peer->excesses || requests_outlast(server, peer))
         return RULE_REQUESTS;
     if (drains(peer))
         return RULE_DRAINING;
@@ -314,8 +331,27 @@ static enum model_rule twice_rule(const struct server *server, uint32_t *ret_who
 struct ranked_peer {
     const struct peer *peer;
     unsigned planned; /* its priority in the plan */
-    int rank;         /* its real-time priority with Linux */
+    int least, most;  /* the real-time priorities of its threads with Linux */
 };
+
+/* Of its main thread, and of those that it has named and that have not ended. */
+static void rank_threads(const struct server *server, struct ranked_peer *ranked)
+{
+    const struct peer *peer = ranked->peer;
+    const pid_t pid = peer->who.pid;
+
+    if (!server->host.rank_of)
+        return;
+    ranked->least = ranked->most = server->host.rank_of(server->host.user, pid, pid);
+    for (size_t i = 0; i < peer->n_threads; i++) {
+        int rank = server->host.rank_of(server->host.user, pid, peer->threads[i]);
+
+        if (rank >= 0 && rank < ranked->least)
+            ranked->least = rank;
+        if (rank > ranked->most)
+            ranked->most = rank;
+    }
+}
 
 /*
  * The clients of the plan. A client that is boosted while it gives way does not show its own
@@ -333,10 +369,8 @@ static size_t ranked_clients(const struct server *server, struct ranked_peer ret
 
         if (!task)
             continue;
-        ret_ranked[n].peer = peer;
-        ret_ranked[n].planned = task->priority;
-        ret_ranked[n++].rank =
-            server->host.rank_of ? server->host.rank_of(server->host.user, peer->who.pid) : 0;
+        ret_ranked[n] = (struct ranked_peer){.peer = peer, .planned = task->priority};
+        rank_threads(server, &ret_ranked[n++]);
     }
     return n;
 }
@@ -350,10 +384,51 @@ static bool is_disordered(const struct peer *peer)
 }
 
 /*
- * Linux schedules the CPUs: no program may have a higher real-time priority than a more urgent one,
+ * The lowest real-time priority that batond has given to a program of the plan, donors that must
+ * not run apart.
+ */
+static int lowest_given(const struct server *server)
+{
+    unsigned lowest = RANK_LEVELS + 1;
+
+    for (unsigned i = 0; i < server->config.clients; i++) {
+        const struct peer *peer = server->peers[i];
+
+        if (peer && peer->level > CPUS_LOWEST && peer->level < lowest)
+            lowest = peer->level;
+    }
+    return (int)(server->config.band_low + lowest - CPUS_LOWEST);
+}
+
+/*
+ * batond orders the CPUs. A program that it has not ordered yet, because it has had no job, must
+ * not run before those that it has.
+ */
+static enum model_rule ordered_rule(const struct server *server, bool all, uint32_t *ret_who)
+{
+    int lowest = lowest_given(server);
+
+    for (unsigned i = 0; i < server->config.clients; i++) {
+        struct ranked_peer ranked = {.peer = server->peers[i]};
+
+        if (!ranked.peer || !ranked.peer->page)
+            continue;
+        *ret_who = ranked.peer->client;
+        if (is_disordered(ranked.peer))
+            return RULE_ORDER;
+        if (all && !ranked.peer->level)
+            rank_threads(server, &ranked);
+        if (ranked.most >= lowest)
+            return RULE_ORDER;
+    }
+    return RULE_MET;
+}
+
+/*
+ * Linux orders the CPUs: no program may have a higher real-time priority than a more urgent one,
  * and with more programs than cores the more urgent one needs a higher one (R3).
  */
-static enum model_rule order_rule(const struct server *server, bool all, uint32_t *ret_who)
+static enum model_rule order_rule(const struct server *server, uint32_t *ret_who)
 {
     struct core_set cores = claims_program_cores(server);
     struct ranked_peer ranked[ADMISSION_TASKS];
@@ -361,21 +436,13 @@ static enum model_rule order_rule(const struct server *server, bool all, uint32_
     bool enough; /* cores for all programs */
     size_t n;
 
-    for (unsigned i = 0; cpus_ordered(server) && i < server->config.clients; i++) {
-        if (server->peers[i] && server->peers[i]->page && is_disordered(server->peers[i])) {
-            *ret_who = server->peers[i]->client;
-            return RULE_ORDER;
-        }
-    }
-    if (cpus_ordered(server) || !all)
-        return RULE_MET;
     for (unsigned i = 0; i < server->config.clients; i++)
         clients += server->peers[i] && server->peers[i]->page;
     enough = clients <= core_set_count(&cores);
     n = ranked_clients(server, ranked);
     for (size_t i = 0; i < n; i++) {
         for (size_t j = 0; j < n; j++) {
-            if (ranked[j].planned < ranked[i].planned && ranked[j].rank + !enough > ranked[i].rank) {
+            if (ranked[j].planned < ranked[i].planned && ranked[j].most + !enough > ranked[i].least) {
                 *ret_who = ranked[i].peer->client;
                 return RULE_ORDER;
             }
@@ -400,7 +467,9 @@ enum model_rule observe_model(const struct server *server, bool all, uint32_t *r
         rule = RULE_OUTSIDER;
     if (rule == RULE_MET)
         rule = twice_rule(server, ret_who);
-    return rule == RULE_MET ? order_rule(server, all, ret_who) : rule;
+    if (rule == RULE_MET && cpus_ordered(server))
+        return ordered_rule(server, all, ret_who);
+    return rule == RULE_MET && all ? order_rule(server, ret_who) : rule;
 }
 
 enum model_rule observe_rule(const struct server *server, const struct task_entry *entry, uint32_t *ret_who)

@@ -20,7 +20,10 @@
 #define PEER_MAX_THREADS 16
 #define PEER_MAX_NOTICES 32
 #define PEER_GROUPS      PAGE_LEASES /* at once: every group has at least one lease */
-/* events that follow from decisions; each hold causes at most two at a time */
+/*
+ * Events that follow from one message, or from one client at a tick: each hold causes at most two
+ * at a time.
+ */
 #define SERVER_QUEUE 1024
 
 /*

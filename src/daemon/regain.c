@@ -129,21 +129,43 @@ static bool all_wait_for(const struct server *server, int priority)
     return false;
 }
 
+/* The most urgent priority of a lost claim; -1: none is lost. */
+static int most_urgent_lost(const struct server *server)
+{
+    int most = -1;
+
+    for (unsigned i = 0; i < server->admission.n; i++) {
+        const struct task_entry *entry = &server->admission.entries[i];
+
+        if (entry->planned && entry->planned->bound > 0 && !entry->claimed &&
+            (int)entry->planned->priority > most)
+            most = (int)entry->planned->priority;
+    }
+    return most;
+}
+
 /*
- * Clients write their pages at any time: no job began between two looks with the same marks. A
- * thread that was not ordered at that instant is found after it, and keeps the claim away until the
- * next look.
+ * Clients write their pages at any time: no job began between two looks with the same marks. The
+ * rules hold between them. A thread that was not ordered at that instant is found after it, and
+ * keeps the claim away until the next look.
+ *
+ * Asking the operating system takes batond, which runs above all programs, longer than all the
+ * rest. So it is asked only when a claim can return.
  */
-static void look_for_idle(struct server *server)
+static void look_for_idle(struct server *server, bool rules_hold)
 {
     struct claims *claims = &server->claims;
     uint64_t first;
     uint64_t second;
+    uint32_t who;
+    int lost = most_urgent_lost(server);
     int pending = most_urgent_pending(server, &first);
-    int pending_now = most_urgent_pending(server, &second);
 
-    if (first != second || pending != pending_now || (pending >= 0 && all_wait_for(server, pending)) ||
-        cpus_look(server) || (claims->rt_period && !is_calm(server)))
+    claims->lost = lost >= 0;
+    if (lost <= pending || (pending >= 0 && all_wait_for(server, pending)) ||
+        (!rules_hold && observe_model(server, true, &who) != RULE_MET) ||
+        most_urgent_pending(server, &second) != pending || first != second || cpus_look(server) ||
+        (claims->rt_period && !is_calm(server)))
         return;
     claims->lost = false;
     for (unsigned i = 0; i < server->admission.n; i++) {
@@ -181,8 +203,7 @@ static void follow(struct server *server, bool all_rules)
     confirm(server);
     if (!server->claims.lost)
         return;
-    if (all_rules || observe_model(server, true, &who) == RULE_MET)
-        look_for_idle(server);
+    look_for_idle(server, all_rules);
     if (server->claims.lost)
         server_arm(server, server->now_at + REGAIN_EVERY);
 }

@@ -97,3 +97,18 @@ void requests_released(struct server *server, struct peer *peer, unsigned lease)
         !request_tally_lasted(&peer->tally, &peer->counted, kind, length))
         excess(server, peer, kind, length);
 }
+
+bool requests_outlast(const struct server *server, const struct peer *peer)
+{
+    bool outlast = false;
+
+    for (unsigned i = 0; peer->counted.said && i < PAGE_LEASES; i++) {
+        const struct hold *hold = &peer->holds[i];
+        struct request_tally tally = peer->tally; /* the request is not over */
+
+        if (hold->state == HOLD_HELD && hold->contended_at)
+            outlast |= !request_tally_lasted(&tally, &peer->counted, kind_of(peer, hold),
+                                             server->now_at - hold->contended_at);
+    }
+    return outlast;
+}

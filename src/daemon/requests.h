@@ -49,5 +49,10 @@ void requests_granted(struct server *server, struct peer *peer, unsigned lease,
 void requests_waits(struct server *server, const struct peer *peer, const struct engine_set *engines);
 /* The hold of this lease is over. */
 void requests_released(struct server *server, struct peer *peer, unsigned lease);
+/*
+ * Has a request of the peer that is not over kept others waiting for longer than was counted? Until
+ * it is over, its job may run with a rank that it was lent.
+ */
+bool requests_outlast(const struct server *server, const struct peer *peer);
 
 #endif

@@ -305,6 +305,15 @@ static bool may_be_another(const struct peer *peer)
     return !peer->connected && !peer->exited && peer->page && page_orphaned(peer->page);
 }
 
+/*
+ * The connection ends, but neither the session nor its process: its commands go on as without
+ * batond until it connects again. A dropped client is known already.
+ */
+static bool goes_on_alone(const struct peer *peer)
+{
+    return peer->state == PEER_CLIENT && !peer->drop && !peer->exited && !page_orphaned(peer->page);
+}
+
 /* Ends every hold that can end now; frees the peer once none is left. True: the peer stays. */
 static bool try_to_end(struct server *server, struct peer *peer)
 {
@@ -330,6 +339,8 @@ bool server_lost(struct server *server, unsigned slot, baton_nsec now_at)
     bool stays;
 
     server->now_at = now_at;
+    if (goes_on_alone(peer))
+        unscheduled_add(server, peer->who.pid, peer->client);
     server->n_realtime -= peer->realtime;
     peer->realtime = false;
     peer->connected = false;

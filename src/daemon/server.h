@@ -108,11 +108,11 @@ struct server_host {
      */
     int (*plan)(void *user, const char *file, const char *text, size_t size);
     /*
-     * The machine's cores now, and those that a process may run on. 0 or -errno; NULL: cores are
-     * unknown, so no bound is claimed.
+     * The machine's cores now, and those that a thread of a process may run on. 0 or -errno;
+     * -ESRCH: the process has no such thread. NULL: cores are unknown, so no bound is claimed.
      */
     int (*machine)(void *user, struct machine *ret_machine);
-    int (*cores_of)(void *user, pid_t pid, struct core_set *ret_cores);
+    int (*cores_of)(void *user, pid_t pid, pid_t tid, struct core_set *ret_cores);
     /*
      * The limits on real-time programs, and their number: of the machine (pid 0), or of the groups
      * that the process is in. NULL: there are none.
@@ -141,10 +141,10 @@ struct server_host {
     /* Every decision of the core, in order, before it is carried out. NULL: not reported. */
     void (*decided)(void *user, const struct sched_decision *decision);
     /*
-     * The real-time priority of a process's main thread with the operating system; 0: it has none;
-     * -errno.
+     * The real-time priority of a thread of a process with the operating system; 0: it has none;
+     * -errno, as for cores_of().
      */
-    int (*rank_of)(void *user, pid_t pid);
+    int (*rank_of)(void *user, pid_t pid, pid_t tid);
 };
 
 struct server_start {

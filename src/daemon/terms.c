@@ -283,5 +283,6 @@ void server_set_limits(struct server *server, const struct config *config, baton
         else
             peer_plan_again(server, peer);
     }
+    arbiter_tick(server); /* arms the timer for holders that were asked to yield before */
     regain_follow(server);
 }

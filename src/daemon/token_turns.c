@@ -1,5 +1,6 @@
 #include "daemon/token_turns.h"
 
+#include "daemon/holds.h"
 #include "daemon/lanes.h"
 
 void token_turns_began(struct server *server, struct peer *peer)
@@ -24,6 +25,12 @@ static baton_nsec waited_since(const struct server *server, const struct peer *h
     return since_at;
 }
 
+/* Does the analysis count the whole job as one critical section? */
+static bool keeps_token(const struct server *server, const struct peer *peer)
+{
+    return peer->reported && !peer->inferred && (peer->admitted || !server->has_plan);
+}
+
 void token_turns_tick(struct server *server)
 {
     for (unsigned i = 0; i < server->config.clients; i++) {
@@ -31,7 +38,7 @@ void token_turns_tick(struct server *server)
         baton_nsec at;
 
         if (!holder || holder->state != PEER_CLIENT || holder->token != PEER_TOKEN_OURS ||
-            holder->turn_over || (holder->reported && !holder->inferred))
+            holder->turn_over || keeps_token(server, holder))
             continue;
         at = waited_since(server, holder);
         if (at == NSEC_MAX)
@@ -43,5 +50,6 @@ void token_turns_tick(struct server *server)
         }
         holder->turn_over = true;
         lanes_pump(server, holder);
+        holds_run(server);
     }
 }

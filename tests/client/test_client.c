@@ -256,6 +256,46 @@ START_TEST(a_thread_that_is_real_time_already_stays_as_it_is)
 }
 END_TEST
 
+struct job_thread {
+    struct session *session;
+    bool explicit_job, named;
+    int policy;
+};
+
+static void *begin_a_job(void *argument)
+{
+    struct job_thread *thread = argument;
+
+    session_job_begin(thread->session, thread->explicit_job, clock_now());
+    thread->named = session_has_thread(thread->session, gettid());
+    thread->policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
+    session_job_end(thread->session, thread->explicit_job, clock_now());
+    return NULL;
+}
+
+/* Threads that neither opened the session nor made a queue, one after the other. */
+START_TEST(the_thread_of_a_job_has_the_rank_of_the_program)
+{
+    bool permitted = realtime_permitted();
+    struct job_thread thread = {0};
+    struct settings settings;
+    pthread_t handle;
+
+    settings_init(&settings);
+    (void)snprintf(settings.socket, sizeof settings.socket, "/nonexistent/baton.sock");
+    settings.period = 33 * MS;
+    ck_assert_int_eq(session_open(&settings, NULL, &thread.session), 0);
+    for (int i = 0; i < 2 * SESSION_THREADS; i++) {
+        thread.explicit_job = i > 0;
+        ck_assert_int_eq(pthread_create(&handle, NULL, begin_a_job, &thread), 0);
+        (void)pthread_join(handle, NULL);
+        ck_assert(thread.named);
+        ck_assert_int_eq(thread.policy, permitted ? SCHED_FIFO : SCHED_OTHER);
+    }
+    session_close(thread.session);
+}
+END_TEST
+
 /* The exit status of a real-time client without privileges but with a limit that permits it. */
 static int raise_and_restore(void)
 {
@@ -431,6 +471,7 @@ HARNESS_MAIN("client", 30, task_handles_keep_statistics_of_their_own, settings_t
              threads_of_a_real_time_client_follow_its_rank,
              a_real_time_client_stands_in_the_band_until_it_leaves,
              a_thread_that_is_real_time_already_stays_as_it_is,
+             the_thread_of_a_job_has_the_rank_of_the_program,
              a_real_time_client_without_privileges_is_put_back_too, explicit_jobs_silence_inferred_ones,
              the_page_says_whether_a_job_is_pending_and_when_it_was_released,
              the_page_counts_the_engine_time_of_the_present_job,

@@ -1,6 +1,7 @@
 #include "claims_world.h"
 
 #include <errno.h>
+#include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,11 +60,14 @@ static int machine(void *user, struct machine *ret_machine)
     return claims_world.hidden ? -EIO : 0;
 }
 
-static int cores_of(void *user, pid_t pid, struct core_set *ret_cores)
+static int cores_of(void *user, pid_t pid, pid_t tid, struct core_set *ret_cores)
 {
+    bool of_thread = tid != pid && core_set_count(&claims_world.of_thread);
+
     (void)user;
     ck_assert_int_ge(pid, CLIENT);
-    *ret_cores = claims_world.of_program;
+    claims_world.asked++;
+    *ret_cores = of_thread ? claims_world.of_thread : claims_world.of_program;
     return 0;
 }
 
@@ -89,11 +93,13 @@ static bool is_realtime(void *user, pid_t pid)
     return claims_world.realtime;
 }
 
-static int rank_of(void *user, pid_t pid)
+static int rank_of(void *user, pid_t pid, pid_t tid)
 {
     (void)user;
     ck_assert(pid >= CLIENT && pid < CLIENT + 4);
-    return claims_world.ranks[pid - CLIENT];
+    if (tid == pid)
+        return claims_world.ranks[pid - CLIENT];
+    return tid < 4 ? claims_world.thread_ranks[tid] : -ESRCH;
 }
 
 static size_t strangers(void *user, pid_t pid)
@@ -265,6 +271,12 @@ unsigned claims_join(struct server *server, const char *name, uint32_t flags, ba
     ck_assert_int_eq(server_accept(server, &who, claims_world.now_at, &peer), 0);
     claims_say(server, peer, &hello);
     return peer;
+}
+
+bool claims_dies(struct server *server, unsigned peer)
+{
+    *(uint32_t *)(void *)&claims_world.pages[peer]->owner |= FUTEX_OWNER_DIED;
+    return server_lost(server, peer, claims_world.now_at);
 }
 
 void claims_job_begins(struct server *server, unsigned peer, baton_nsec release_at)

@@ -20,7 +20,10 @@ struct claims_world {
     size_t device_threads;              /* of its programs, on the cores of devices */
     bool realtime;                      /* its programs have real-time threads */
     int ranks[4];                       /* real-time priorities of clients, in the order in which they join */
+    int thread_ranks[4];                /* ... of threads that they name, by number; below 0: it has ended */
+    struct core_set of_thread;          /* what these threads may run on; empty: what the programs may */
     unsigned joined;
+    unsigned asked;     /* how often the cores of a thread were asked for */
     int order_answer;   /* of an attempt to pin and order threads, if it fails */
     bool ordered[4];    /* which clients have been ordered, in the order in which they join */
     unsigned levels[4]; /* of the clients on the CPUs; 0: none */
@@ -45,6 +48,12 @@ struct config claims_plain_config(void);
 struct server *claims_start(const struct config *config);
 void claims_give(struct server *server, const char *plan);
 unsigned claims_join(struct server *server, const char *name, uint32_t flags, baton_nsec period);
+
+/*
+ * The process of a client ends, or becomes another program: the kernel marks its page. True: its
+ * work drains.
+ */
+bool claims_dies(struct server *server, unsigned peer);
 
 /* A client says something. */
 void claims_say(struct server *server, unsigned peer, const struct frame *frame);

@@ -46,4 +46,22 @@ START_TEST(only_threads_of_the_named_process_are_raised)
 }
 END_TEST
 
-HARNESS_MAIN("boost", 10, only_threads_of_the_named_process_are_raised)
+/*
+ * What a process does at its end may need threads that are not real-time: a sanitizer waits busily
+ * for one, and on the same core it would never run.
+ */
+START_TEST(batond_is_not_real_time_any_more_when_it_ends)
+{
+    struct boost boost;
+    uint32_t about;
+
+    boost_init(&boost, 10, 40, true, &about);
+    ck_assert_int_eq(policy_of(0), boost.permitted ? SCHED_FIFO : SCHED_OTHER);
+    boost_done(&boost);
+    boost_leave(&boost);
+    ck_assert_int_eq(policy_of(0), SCHED_OTHER);
+}
+END_TEST
+
+HARNESS_MAIN("boost", 10, batond_is_not_real_time_any_more_when_it_ends,
+             only_threads_of_the_named_process_are_raised)

@@ -91,6 +91,35 @@ START_TEST(a_throttled_job_has_its_budget_in_each_period)
 }
 END_TEST
 
+/*
+ * A program may announce any period and any release: its budget still comes once in a period of the
+ * plan, and the instant is not searched for.
+ */
+START_TEST(a_budget_comes_once_in_a_period_of_the_plan)
+{
+    for (int tokens = 0; tokens < 2; tokens++) {
+        if (tokens)
+            scene_start(1, 1, OVERRUN_THROTTLE);
+        else
+            scene_start_priority(OVERRUN_THROTTLE);
+        plan_budget();
+        scene_connect_client(0, "greedy", 20);
+        scene.server->peers[0]->hello.period = 1;
+        scene.server->peers[0]->hello.deadline = (uint64_t)(20 * MS);
+        scene_job(0, JOB_SAID, 40 * MS); /* released many periods before now */
+        scene_ask(0, EXECUTION(0));
+        scene_wait_until(NOW + 6 * MS);
+        ck_assert(scene_is_asked_to_yield(0, EXECUTION(0)));
+        scene_give(0, EXECUTION(0), true);
+        scene_wait_until(NOW + 20 * MS - 1);
+        ck_assert(!scene_has(0, EXECUTION(0)));
+        scene_wait_until(NOW + 20 * MS);
+        ck_assert(scene_has(0, EXECUTION(0)));
+        server_free(scene.server);
+    }
+}
+END_TEST
+
 /* Alone on its GPU it is throttled as well. */
 START_TEST(a_throttled_job_gives_way_to_no_job_in_particular)
 {
@@ -358,7 +387,42 @@ START_TEST(a_lease_kept_since_start_up_is_not_charged)
 }
 END_TEST
 
-HARNESS_MAIN("budgets", 30, a_plan_demotes_unless_another_choice_is_configured,
+/*
+ * Under tokens a program outside of the plan says that a job begins, and sleeps with the token. A
+ * task of the plan does not wait for it for ever. Another task would.
+ */
+START_TEST(a_program_outside_of_the_plan_cannot_keep_a_token)
+{
+    static const struct {
+        const char *holder, *waiter;
+        bool planned, keeps;
+    } cases[] = {
+        {"other", "greedy", true, false}, {"greedy", "other", true, true}, {"other", "greedy", false, true}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        scene_start(1, 1, OVERRUN_DEMOTE);
+        if (cases[i].planned)
+            plan_budget();
+        scene_connect_client(0, cases[i].holder, 20);
+        scene_connect_client(1, cases[i].waiter, 20);
+        scene_job(0, JOB_SAID, NOW + 20 * MS);
+        scene_ask(0, EXECUTION(0));
+        scene_job(1, JOB_SAID, NOW + 20 * MS);
+        scene_ask(1, EXECUTION(0));
+        scene_wait_until(NOW + 200 * MS);
+        ck_assert(!scene_has(1, EXECUTION(0))); /* the engine is never taken */
+        scene_give(0, EXECUTION(0), false);
+        scene_wait_until(NOW + 400 * MS);
+        ck_assert_int_eq(scene_has(1, EXECUTION(0)), !cases[i].keeps);
+        scene_job(0, JOB_ENDS, 0);
+        ck_assert(scene_has(1, EXECUTION(0)));
+        server_free(scene.server);
+    }
+}
+END_TEST
+
+HARNESS_MAIN("budgets", 30, a_program_outside_of_the_plan_cannot_keep_a_token,
+             a_plan_demotes_unless_another_choice_is_configured,
              a_job_within_its_budget_is_not_demoted_however_long_it_holds, a_job_past_its_budget_is_demoted,
              engine_time_is_looked_at_before_a_border_is_granted_again,
              without_a_plan_no_job_is_demoted_or_reported, a_configured_choice_replaces_the_default,
@@ -366,5 +430,5 @@ HARNESS_MAIN("budgets", 30, a_plan_demotes_unless_another_choice_is_configured,
              an_idle_lease_brings_no_budget_along, a_lease_kept_since_start_up_is_not_charged,
              a_demoted_job_gives_way_to_programs_outside_of_the_plan_until_it_ends,
              a_throttled_job_has_its_budget_in_each_period, a_throttled_job_gives_way_to_no_job_in_particular,
-             an_ended_job_gives_its_gpu_back_when_it_has_drained,
+             a_budget_comes_once_in_a_period_of_the_plan, an_ended_job_gives_its_gpu_back_when_it_has_drained,
              engine_time_that_is_not_limited_is_not_measured, a_throttled_job_may_die)

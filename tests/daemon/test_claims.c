@@ -338,6 +338,35 @@ START_TEST(nothing_is_claimed_before_a_daemon_has_settled)
 }
 END_TEST
 
+START_TEST(a_plan_without_bounds_needs_no_looks_for_an_idle_instant)
+{
+    for (int bounds = 0; bounds < 2; bounds++) {
+        struct config config = claims_plain_config();
+        struct plan plan = claims_good_plan();
+        const baton_nsec was[] = {claims_tasks[0].bound, claims_tasks[1].bound};
+        struct server *server;
+        char *text;
+
+        if (!bounds)
+            claims_tasks[0].bound = claims_tasks[1].bound = -1;
+        text = claims_text(&plan);
+        server = claims_start(&config);
+        ck_assert_int_eq(server_add_device(server, GPU, "a GPU"), 0);
+        claims_give(server, text);
+        claims_job_begins(server, claims_join(server, "eye", HELLO_TASK, PERIOD), claims_world.now_at);
+        /* claims are lost while the job of eye runs */
+        (void)claims_dies(server, claims_join(server, "hog", 0, 0));
+        claims_world.now_at = server_next_at(server);
+        server_tick(server, claims_world.now_at);
+        ck_assert_int_eq(server_next_at(server) - claims_world.now_at < CLAIMS_EVERY / 2, bounds);
+        claims_tasks[0].bound = was[0];
+        claims_tasks[1].bound = was[1];
+        free(text);
+        server_free(server);
+    }
+}
+END_TEST
+
 HARNESS_MAIN("claims", 30, a_plan_that_describes_what_runs_is_claimed, an_edited_field_takes_the_claim_away,
              each_field_of_the_basis_is_compared_with_what_runs,
              each_setting_that_bounds_rest_on_is_compared_with_the_plan,
@@ -346,4 +375,5 @@ HARNESS_MAIN("claims", 30, a_plan_that_describes_what_runs_is_claimed, an_edited
              tasks_that_the_run_time_cannot_keep_to_are_not_claimed,
              copy_engines_that_differ_between_gpus_are_no_basis,
              nothing_is_claimed_of_a_machine_that_does_not_say_its_cores,
-             nothing_is_claimed_before_a_daemon_has_settled)
+             nothing_is_claimed_before_a_daemon_has_settled,
+             a_plan_without_bounds_needs_no_looks_for_an_idle_instant)

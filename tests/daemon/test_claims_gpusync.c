@@ -192,7 +192,7 @@ START_TEST(every_task_of_gpusync_must_be_idle_before_a_claim_returns)
     for (unsigned late = 0; late < 2; late++) {
         outsider = claims_join(server, "hog", 0, 0);
         claims_job_begins(server, peers[late], claims_world.now_at);
-        (void)server_lost(server, outsider, claims_world.now_at);
+        (void)claims_dies(server, outsider);
         claims_job_begins(server, peers[!late], claims_world.now_at);
         claims_job_ends(server, peers[!late]);
         for (uint32_t i = 0; i < 2; i++)
@@ -216,7 +216,45 @@ START_TEST(every_task_of_gpusync_must_be_idle_before_a_claim_returns)
 }
 END_TEST
 
-HARNESS_MAIN("claims gpusync", 30, every_task_of_gpusync_must_be_idle_before_a_claim_returns,
+/* The plan counts requests of a millisecond; each claims_rule() takes a quarter of a second. */
+START_TEST(a_request_that_lasts_longer_than_was_counted_ends_the_claims_while_it_lasts)
+{
+    struct frame attach = {.type = FRAME_ATTACH, .attach = {.device = GPU, .epoch = 1}};
+    struct frame request = {.type = FRAME_REQUEST, .request = {.epoch = 2}};
+    struct config config = claims_gpusync_config();
+    struct plan plan = claims_gpusync_plan();
+    struct server *server;
+    unsigned peers[2];
+    char *text;
+
+    config.gpu_cluster = 1;
+    config.overrun = OVERRUN_OFF; /* or the budget of the job would end the claims, too */
+    plan_basis_set(&plan.basis, BASIS_GPU_CLUSTER, "1");
+    plan_basis_set(&plan.basis, BASIS_MIGRATION, "none");
+    claims_gpusync_tasks[1].cpu_cluster = claims_gpusync_tasks[1].gpu_cluster = 0;
+    claims_gpusync_tasks[0].budget = claims_gpusync_tasks[1].budget = 0;
+    server = claims_gpusync_start(&config, &plan, &text);
+    for (unsigned i = 0; i < 2; i++) {
+        peers[i] = claims_join_ordered(server, i ? "ear" : "eye");
+        claims_say(server, peers[i], &attach);
+    }
+    claims_has_a_job(server, peers[0]);
+    claims_has_a_job(server, peers[1]);
+    ck_assert_int_eq(claims_rule(server), RULE_MET);
+    claims_job_begins(server, peers[0], claims_world.now_at);
+    claims_job_begins(server, peers[1], claims_world.now_at);
+    claims_say(server, peers[1], &request);
+    ck_assert_int_eq(claims_rule(server), RULE_MET); /* no job waits for it */
+    claims_say(server, peers[0], &request);
+    ck_assert_int_eq(claims_rule(server), RULE_REQUESTS);
+    free(text);
+    server_free(server);
+}
+END_TEST
+
+HARNESS_MAIN("claims gpusync", 30,
+             a_request_that_lasts_longer_than_was_counted_ends_the_claims_while_it_lasts,
+             every_task_of_gpusync_must_be_idle_before_a_claim_returns,
              a_bound_of_gpusync_is_claimed_when_all_that_it_rests_on_runs,
              each_field_of_the_basis_of_gpusync_is_compared_with_what_runs,
              each_setting_of_gpusync_is_compared_with_the_plan,

@@ -1,4 +1,5 @@
 /* Threads and jobs that are not as the analysis of gpusync has them end the claims. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,7 +62,7 @@ START_TEST(a_thread_that_is_not_ordered_at_an_idle_instant_keeps_the_claim_away)
     unsigned eye = claims_join_ordered(server, "eye");
 
     claims_job_begins(server, eye, claims_world.now_at);
-    (void)server_lost(server, claims_join(server, "hog", 0, 0), claims_world.now_at);
+    (void)claims_dies(server, claims_join(server, "hog", 0, 0));
     ck_assert_int_eq(claims_rule(server), RULE_IDLE);
     claims_job_ends(server, eye);
     claims_job_begins(server, eye, claims_world.now_at);
@@ -198,10 +199,43 @@ START_TEST(a_job_that_comes_before_its_period_ends_the_claim)
 }
 END_TEST
 
+/*
+ * eye runs at the top of the band (10 to 40). ear has had no job and has used no GPU, so batond has
+ * not ordered it. It starts with a real-time priority of its own.
+ */
+START_TEST(a_program_that_starts_above_an_ordered_one_ends_the_claim)
+{
+    static const struct {
+        int rank, of_thread;
+        enum model_rule rule;
+    } cases[] = {{0, 0, RULE_MET},    {39, 39, RULE_MET},    {40, 0, RULE_ORDER},
+                 {0, 40, RULE_ORDER}, {-ESRCH, 0, RULE_MET}, {0, 100, RULE_ORDER}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct config config = claims_gpusync_config();
+        struct plan plan = claims_gpusync_plan();
+        char *text;
+        struct server *server = claims_gpusync_start(&config, &plan, &text);
+        unsigned eye = claims_join_ordered(server, "eye");
+
+        claims_has_a_job(server, eye);
+        ck_assert_uint_eq(claims_world.levels[0], 31);
+        ck_assert_int_eq(claims_rule(server), RULE_MET);
+        claims_world.ranks[1] = cases[i].rank;
+        claims_world.thread_ranks[2] = cases[i].of_thread;
+        claims_names_thread(server, claims_join(server, "ear", HELLO_TASK, PERIOD), 2);
+        ck_assert_msg(claims_rule(server) == cases[i].rule, "case %zu", i);
+        free(text);
+        server_free(server);
+    }
+}
+END_TEST
+
 HARNESS_MAIN("claims threads", 30, a_thread_that_is_not_ordered_ends_the_claim_until_it_is,
              a_thread_that_is_ordered_when_it_is_found_ends_the_claim_until_an_idle_instant,
              a_thread_that_is_not_ordered_at_an_idle_instant_keeps_the_claim_away,
              a_thread_that_a_change_of_the_order_finds_ends_the_claim,
              a_program_that_is_ordered_with_its_first_job_ends_the_claim,
              a_late_job_with_a_thread_that_is_not_ordered_was_not_claimed,
-             a_job_that_comes_before_its_period_ends_the_claim)
+             a_job_that_comes_before_its_period_ends_the_claim,
+             a_program_that_starts_above_an_ordered_one_ends_the_claim)

@@ -2,10 +2,12 @@
  * Bounds and the cores of a scripted machine: a partition that is not there, cores that go,
  * programs that may run elsewhere.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "claims_world.h"
+#include "daemon/peer.h"
 #include "harness.h"
 
 #define POCL "portable-computing-language:0"
@@ -237,6 +239,72 @@ START_TEST(more_programs_than_cores_need_an_order_on_the_cpus)
 }
 END_TEST
 
+/* eye (20) and ear (10) on one core. Each has named one more thread, which works for its jobs. */
+START_TEST(each_thread_that_a_program_names_counts)
+{
+    static const struct {
+        int eye, ear;
+        const char *cores;
+        enum model_rule rule;
+    } cases[] = {{20, 10, "0", RULE_MET},     {11, 0, "0", RULE_MET},    {10, 10, "0", RULE_ORDER},
+                 {0, 10, "0", RULE_ORDER},    {20, 20, "0", RULE_ORDER}, {-ESRCH, -ESRCH, "0", RULE_MET},
+                 {20, 10, "1", RULE_AFFINITY}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct config config = claims_plain_config();
+        struct plan plan = claims_good_plan();
+        struct server *server;
+        char *text;
+
+        claims_world.cores.online = claims_world.of_program = claims_cores("0");
+        claims_world.of_thread = claims_cores(cases[i].cores);
+        claims_world.ranks[0] = 20;
+        claims_world.ranks[1] = 10;
+        claims_world.thread_ranks[1] = cases[i].eye;
+        claims_world.thread_ranks[2] = cases[i].ear;
+        plan_basis_set_count(&plan.basis, BASIS_CPUS, 1);
+        plan_basis_set_count(&plan.basis, BASIS_CPU_CLUSTER, 1);
+        text = claims_text(&plan);
+        server = claims_start(&config);
+        ck_assert_int_eq(server_add_device(server, GPU, "a GPU"), 0);
+        claims_give(server, text);
+        claims_names_thread(server, claims_join(server, "eye", HELLO_TASK, PERIOD), 1);
+        claims_names_thread(server, claims_join(server, "ear", HELLO_TASK, PERIOD), 2);
+        ck_assert_msg(claims_rule(server) == cases[i].rule, "case %zu", i);
+        free(text);
+        server_free(server);
+    }
+}
+END_TEST
+
+/* The threads that ear has named before have ended. */
+START_TEST(a_thread_counts_however_many_have_ended)
+{
+    for (int urgent = 0; urgent < 2; urgent++) {
+        struct config config = claims_plain_config();
+        struct plan plan = claims_good_plan();
+        struct server *server;
+        unsigned ear;
+        char *text = claims_text(&plan);
+
+        server = claims_start(&config);
+        claims_world.ranks[0] = 20;
+        claims_world.ranks[1] = 10;
+        claims_world.thread_ranks[1] = urgent ? 30 : 10;
+        ck_assert_int_eq(server_add_device(server, GPU, "a GPU"), 0);
+        claims_give(server, text);
+        (void)claims_join(server, "eye", HELLO_TASK, PERIOD);
+        ear = claims_join(server, "ear", HELLO_TASK, PERIOD);
+        for (uint32_t tid = 100; tid < 100 + 2 * PEER_MAX_THREADS; tid++)
+            claims_names_thread(server, ear, tid);
+        claims_names_thread(server, ear, 1);
+        ck_assert_int_eq(claims_rule(server), urgent ? RULE_ORDER : RULE_MET);
+        free(text);
+        server_free(server);
+    }
+}
+END_TEST
+
 START_TEST(lists_of_cores_are_read_as_the_kernel_writes_them)
 {
     static const char *const bad[] = {"x", "1-", "-1", "3-1", "1,,2", "1024", "0 1"};
@@ -259,5 +327,5 @@ HARNESS_MAIN("cores", 30, cores_that_do_not_exist_are_no_partition, a_partition_
              a_program_has_its_period_and_the_cores_of_the_programs,
              threads_of_devices_are_on_the_cores_of_devices,
              settings_that_go_before_the_plan_take_the_claim_away,
-             more_programs_than_cores_need_an_order_on_the_cpus,
-             lists_of_cores_are_read_as_the_kernel_writes_them)
+             more_programs_than_cores_need_an_order_on_the_cpus, each_thread_that_a_program_names_counts,
+             a_thread_counts_however_many_have_ended, lists_of_cores_are_read_as_the_kernel_writes_them)

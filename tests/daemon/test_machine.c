@@ -1,9 +1,11 @@
 /* What batond sees of the cores, with a scripted /sys and /proc. */
 #include <dirent.h>
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -139,5 +141,36 @@ START_TEST(this_machine_is_read_too)
 }
 END_TEST
 
-HARNESS_MAIN("machine", 30, online_allowed_and_isolated_cores_are_read, limits_on_real_time_programs_are_read,
+/* What sched_setattr() takes; some headers lack it. */
+struct attributes {
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice_value;
+    uint32_t priority;
+    uint64_t runtime, deadline, period;
+};
+
+START_TEST(real_time_priorities_are_those_of_each_thread)
+{
+    const struct sched_param low = {.sched_priority = 7};
+    struct attributes attributes = {.size = sizeof attributes,
+                                    .policy = SCHED_DEADLINE,
+                                    .flags = 1, /* reset on fork */
+                                    .runtime = 1000000,
+                                    .deadline = 100000000,
+                                    .period = 100000000};
+
+    ck_assert_int_eq(machine_rank_of(gettid()), 0);
+    if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &low) < 0)
+        return; /* not permitted here */
+    ck_assert_int_eq(machine_rank_of(gettid()), 7);
+    if (syscall(SYS_sched_setattr, 0, &attributes, 0) == 0)
+        ck_assert_int_eq(machine_rank_of(gettid()), 100); /* above all others */
+    ck_assert(machine_is_realtime(getpid()));
+    ck_assert_int_lt(machine_rank_of(1 << 30), 0);
+}
+END_TEST
+
+HARNESS_MAIN("machine", 30, real_time_priorities_are_those_of_each_thread,
+             online_allowed_and_isolated_cores_are_read, limits_on_real_time_programs_are_read,
              this_machine_is_read_too)

@@ -98,7 +98,7 @@ START_TEST(no_bound_is_claimed_beside_a_device_that_batond_does_not_manage)
         claims_world.now_at += PERIOD;
         claims_has_a_job(server, peer);
         ck_assert_int_eq(claims_rule(server), RULE_PLACEMENT);
-        (void)server_lost(server, peer, claims_world.now_at);
+        (void)claims_dies(server, peer);
         claims_has_a_job(server, claims_join(server, "eye", 0, PERIOD));
         ck_assert_int_eq(claims_rule(server), RULE_MET);
         server_free(server);

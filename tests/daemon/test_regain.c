@@ -58,7 +58,7 @@ static void disturb(void)
 {
     unsigned outsider = claims_join(server, "hog", 0, 0);
 
-    (void)server_lost(server, outsider, claims_world.now_at);
+    (void)claims_dies(server, outsider);
     ck_assert(!server_has(server, outsider));
 }
 
@@ -85,7 +85,7 @@ START_TEST(a_delayed_job_that_is_pending_when_the_outsider_leaves_keeps_the_clai
     expect(RULE_OUTSIDER, RULE_OUTSIDER);
     release_at = claims_world.now_at;
     claims_job_begins(server, eye, release_at);
-    (void)server_lost(server, outsider, claims_world.now_at);
+    (void)claims_dies(server, outsider);
     expect(RULE_IDLE, RULE_IDLE);
     say_late(eye, release_at, claims_tasks[0].bound);
     claims_job_ends(server, eye);
@@ -94,6 +94,27 @@ START_TEST(a_delayed_job_that_is_pending_when_the_outsider_leaves_keeps_the_clai
     expect(RULE_IDLE, RULE_IDLE); /* it ended after its next release, which may be pending */
     has_a_job(ear);
     has_a_job(eye);
+    expect(RULE_MET, RULE_MET);
+    server_free(server);
+}
+END_TEST
+
+/* A claim cannot return before the pending job has ended, whatever else the clients say. */
+START_TEST(the_system_is_not_asked_about_threads_before_a_claim_can_return)
+{
+    start();
+    has_a_job(ear);
+    claims_job_begins(server, eye, claims_world.now_at);
+    disturb();
+    claims_world.asked = 0;
+    for (int i = 0; i < 10; i++) {
+        has_a_job(ear);
+        claims_world.now_at += NSEC_PER_MS;
+        server_tick(server, claims_world.now_at);
+    }
+    ck_assert_uint_eq(claims_world.asked, 0);
+    claims_job_ends(server, eye);
+    ck_assert_uint_gt(claims_world.asked, 0);
     expect(RULE_MET, RULE_MET);
     server_free(server);
 }
@@ -219,7 +240,7 @@ START_TEST(a_killed_program_whose_work_drains_ends_the_claim)
     claims_job_begins(server, ear, claims_world.now_at);
     claims_say(server, ear, &request);
     expect(RULE_MET, RULE_MET);
-    ck_assert(server_lost(server, ear, claims_world.now_at));
+    ck_assert(claims_dies(server, ear));
     expect(RULE_DRAINING, RULE_DRAINING);
     server_exited(server, ear, claims_world.now_at);
     ck_assert(!server_has(server, ear));
@@ -302,7 +323,7 @@ START_TEST(a_holder_that_does_not_yield_in_time_ends_the_claims_until_it_does)
     expect(RULE_MET, RULE_MET);
     server_tick(server, claims_world.now_at); /* half a second later */
     expect(RULE_LATE, RULE_LATE);
-    (void)server_lost(server, eye, claims_world.now_at);
+    (void)claims_dies(server, eye);
     eye = claims_join(server, "eye", HELLO_TASK, PERIOD);
     has_a_job(eye);
     expect(RULE_LATE, RULE_LATE);
@@ -365,7 +386,7 @@ END_TEST
 START_TEST(a_program_that_comes_back_to_the_daemon_ends_the_claim)
 {
     start();
-    (void)server_lost(server, ear, claims_world.now_at);
+    (void)claims_dies(server, ear);
     has_a_job(eye);
     expect(RULE_MET, RULE_MET); /* a program that leaves between two jobs breaks no rule */
     ear = claims_join(server, "ear", HELLO_TASK | HELLO_BEGAN, PERIOD);
@@ -388,7 +409,7 @@ START_TEST(a_hold_from_before_the_connection_ends_the_claims_until_it_is_over)
 
     start();
     memcpy(attach.attach.device, GPU, sizeof GPU);
-    (void)server_lost(server, ear, claims_world.now_at);
+    (void)claims_dies(server, ear);
     ear = claims_join(server, "ear", HELLO_TASK | HELLO_BEGAN, PERIOD);
     claims_say(server, ear, &attach);
     has_a_job(eye);
@@ -409,7 +430,7 @@ START_TEST(what_a_program_did_last_is_seen_when_it_leaves)
     start();
     claims_job_begins(server, ear, claims_world.now_at);
     claims_world.pages[eye]->counters[PAGE_COUNTER_UNSLICED_DRIVER] = 1;
-    (void)server_lost(server, eye, claims_world.now_at);
+    (void)claims_dies(server, eye);
     ck_assert(!server_has(server, eye));
     expect(RULE_MET, RULE_IDLE); /* no job of eye is left */
     server_free(server);
@@ -454,7 +475,8 @@ START_TEST(batond_looks_for_an_idle_instant_by_itself)
 }
 END_TEST
 
-HARNESS_MAIN("regain", 30, a_delayed_job_that_is_pending_when_the_outsider_leaves_keeps_the_claim_away,
+HARNESS_MAIN("regain", 30, the_system_is_not_asked_about_threads_before_a_claim_can_return,
+             a_delayed_job_that_is_pending_when_the_outsider_leaves_keeps_the_claim_away,
              an_outsider_that_came_and_went_between_two_questions_is_remembered,
              a_job_that_was_released_before_the_return_is_not_covered,
              under_fixed_priorities_a_task_waits_for_itself_and_those_above,

@@ -203,7 +203,7 @@ START_TEST(the_first_job_of_a_process_must_be_a_period_after_the_last_of_the_for
         expect(RULE_MET, RULE_MET);
         atomic_store(&programs[0]->protocol.page, NULL);
         session_close(programs[0]);
-        (void)server_lost(server, peers[0], claims_world.now_at);
+        (void)claims_dies(server, peers[0]);
         join(0, PERIOD);
         expect(RULE_MET, RULE_MET);
         session_job_begin(programs[0], true, released_at + PERIOD - early);

@@ -4,13 +4,16 @@
 #include <string.h>
 
 #include "daemon/history.h"
+#include "daemon/peer.h"
 #include "daemon/server.h"
 #include "harness.h"
 #include "model/plan.h"
 
 #define DEVICE "test:0"
 
-static struct page *shared; /* of the latest client */
+static struct page *shared;             /* of the latest client */
+static unsigned reported[REPORT_KINDS]; /* how often each was reported */
+static uint64_t sessions;
 
 static int page_new(void *user, unsigned peer, struct page **ret_page)
 {
@@ -37,21 +40,27 @@ static void wake(void *user, lease_word *word)
 static void report(void *user, const struct server_report *what)
 {
     (void)user;
-    (void)what;
+    reported[what->kind]++;
 }
 
-static struct server *start(void)
+static struct server *start_with(const struct config *config)
 {
-    static struct config config;
     const struct server_host host = {
         .page_new = page_new, .page_free = page_free, .wake = wake, .report = report};
     const struct server_start begin = {
         .generation = 1, .pid = 1, .about = ABOUT_BOOSTS, .now_at = NSEC_PER_SEC};
     struct server *server = NULL;
 
-    config_init(&config);
-    ck_assert_int_eq(server_new(&config, &host, &begin, &server), 0);
+    ck_assert_int_eq(server_new(config, &host, &begin, &server), 0);
     return server;
+}
+
+static struct server *start(void)
+{
+    static struct config config;
+
+    config_init(&config);
+    return start_with(&config);
 }
 
 static void say(struct server *server, unsigned peer, const struct frame *frame, baton_nsec now_at)
@@ -64,7 +73,7 @@ static void say(struct server *server, unsigned peer, const struct frame *frame,
 static unsigned join_as(struct server *server, const char *name, bool unwatched)
 {
     const struct credentials who = {.pid = 4711, .uid = 1000, .gid = 1000, .unwatched = unwatched};
-    struct frame hello = {.type = FRAME_HELLO, .hello = {.version = FRAME_VERSION}};
+    struct frame hello = {.type = FRAME_HELLO, .hello = {.version = FRAME_VERSION, .key = ++sessions}};
     unsigned peer = 0;
 
     (void)snprintf(hello.hello.name, sizeof hello.hello.name, "%s", name);
@@ -101,6 +110,96 @@ START_TEST(an_engine_comes_back_from_a_process_that_cannot_be_watched)
     }
     ck_assert(!server_has(server, peer));
     ck_assert(server_engine_free(server, DEVICE, ENGINE_EXECUTION));
+    server_free(server);
+}
+END_TEST
+
+/*
+ * The limit is read again while a holder keeps its engine. A shorter one may be over already; a
+ * longer one counts from the same instant.
+ */
+START_TEST(another_limit_for_yields_holds_for_holders_that_were_asked_before)
+{
+    static const baton_nsec limits[] = {NSEC_PER_SEC / 20, NSEC_PER_SEC / 2, 5 * NSEC_PER_SEC};
+    const baton_nsec asked_at = 2 * NSEC_PER_SEC;
+    const baton_nsec reload_at = asked_at + NSEC_PER_SEC / 4;
+    struct frame attach = {.type = FRAME_ATTACH, .attach = {.device = DEVICE}};
+    struct frame request = {.type = FRAME_REQUEST, .request = {.epoch = 1}};
+    struct frame priority = {.type = FRAME_PRIORITY, .priority = {.priority = 40}};
+
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+        struct server *server = start();
+        baton_nsec due_at = limits[i] < reload_at - asked_at ? reload_at : asked_at + limits[i];
+        baton_nsec now_at = reload_at;
+        struct config config;
+        unsigned holder = join_as(server, "holder", false);
+        unsigned urgent = join_as(server, "urgent", false);
+
+        say(server, holder, &attach, asked_at);
+        say(server, holder, &request, asked_at);
+        say(server, urgent, &attach, asked_at);
+        say(server, urgent, &priority, asked_at);
+        say(server, urgent, &request, asked_at);
+        config_init(&config);
+        config.late_yield = limits[i];
+        reported[REPORT_LATE_YIELD] = 0;
+        server_set_limits(server, &config, now_at);
+        while (!reported[REPORT_LATE_YIELD]) {
+            server_tick(server, now_at);
+            if (!reported[REPORT_LATE_YIELD])
+                now_at = server_next_at(server);
+            ck_assert_int_le(now_at, due_at);
+        }
+        ck_assert_int_eq(now_at, due_at);
+        server_free(server);
+    }
+}
+END_TEST
+
+/* Each has used its engine time of 5 ms and wants more. */
+START_TEST(any_number_of_throttled_jobs_may_go_on_at_one_instant)
+{
+    static struct config config;
+    struct plan_task task = {.name = "eye",
+                             .priority = 50,
+                             .gpus = 1,
+                             .bound = -1,
+                             .period = 3600 * NSEC_PER_SEC,
+                             .deadline = 3600 * NSEC_PER_SEC,
+                             .budget = 5 * NSEC_PER_MS};
+    struct plan plan = {.analysis = "gpusync", .profile = "gpusync", .tasks = &task, .n_tasks = 1};
+    struct frame attach = {.type = FRAME_ATTACH, .attach = {.device = DEVICE}};
+    struct frame job = {.type = FRAME_JOB,
+                        .job = {.what = JOB_SAID, .deadline_at = (uint64_t)(3601 * NSEC_PER_SEC)}};
+    struct frame request = {.type = FRAME_REQUEST, .request = {.epoch = 1}};
+    struct frame release = {.type = FRAME_RELEASE, .release = {.epoch = 1, .next = 2}};
+    baton_nsec now_at = NSEC_PER_SEC;
+    struct server *server;
+
+    config_init(&config);
+    config.profile = PROFILE_GPUSYNC;
+    config.policy = POLICY_EDF;
+    config.overrun = OVERRUN_THROTTLE;
+    config.clients = config.others.clients = 600;
+    server = start_with(&config);
+    ck_assert_int_eq(server_set_plan(server, &plan, "plan", now_at), 0);
+    reported[REPORT_OVERRUN] = 0;
+    for (unsigned i = 0; i < config.clients; i++) {
+        unsigned peer = join_as(server, "eye", false);
+
+        server->peers[peer]->hello.deadline = (uint64_t)task.deadline;
+        say(server, peer, &attach, now_at);
+        say(server, peer, &job, now_at);
+        say(server, peer, &request, now_at);
+        now_at += 6 * NSEC_PER_MS;
+        server_tick(server, now_at);
+        say(server, peer, &release, now_at);
+    }
+    ck_assert_uint_eq(reported[REPORT_OVERRUN], config.clients);
+    now_at = 3601 * NSEC_PER_SEC;
+    server_tick(server, now_at);
+    for (unsigned i = 0; i < config.clients; i++)
+        ck_assert(server_has_job(server, i));
     server_free(server);
 }
 END_TEST
@@ -191,6 +290,28 @@ START_TEST(a_late_job_that_cannot_be_ends_the_conversation)
         uint8_t bytes[FRAME_MAX_SIZE];
 
         ck_assert_int_eq(server_receive(server, peer, bytes, frame_encode(&late, bytes), 3 * NSEC_PER_SEC),
+                         SERVER_DROP);
+        server_free(server);
+    }
+}
+END_TEST
+
+/* Nor is there a job that ends after all clocks. */
+START_TEST(a_period_that_cannot_be_ends_the_conversation)
+{
+    static const uint64_t periods[] = {INT64_MAX / 2, INT64_MAX, UINT64_MAX};
+
+    for (size_t i = 0; i < 2 * sizeof periods / sizeof periods[0]; i++) {
+        struct frame hello = {.type = FRAME_HELLO, .hello = {.version = FRAME_VERSION}};
+        const struct credentials who = {.pid = 4711};
+        struct server *server = start();
+        uint8_t bytes[FRAME_MAX_SIZE];
+        unsigned peer;
+
+        hello.hello.period = i % 2 ? periods[i / 2] : 0;
+        hello.hello.deadline = i % 2 ? 0 : periods[i / 2];
+        ck_assert_int_eq(server_accept(server, &who, NSEC_PER_SEC, &peer), 0);
+        ck_assert_int_eq(server_receive(server, peer, bytes, frame_encode(&hello, bytes), NSEC_PER_SEC),
                          SERVER_DROP);
         server_free(server);
     }
@@ -333,6 +454,9 @@ END_TEST
 
 HARNESS_MAIN("server", 10, a_departed_client_leaves_runs_kernels_and_what_it_had_overwritten,
              an_engine_comes_back_from_a_process_that_cannot_be_watched,
+             any_number_of_throttled_jobs_may_go_on_at_one_instant,
+             another_limit_for_yields_holds_for_holders_that_were_asked_before,
              questions_about_what_does_not_exist_have_an_answer,
              a_late_job_has_the_instants_that_its_program_measured,
-             a_late_job_that_cannot_be_ends_the_conversation, a_job_is_placed_on_the_gpus_of_the_plan)
+             a_late_job_that_cannot_be_ends_the_conversation, a_period_that_cannot_be_ends_the_conversation,
+             a_job_is_placed_on_the_gpus_of_the_plan)

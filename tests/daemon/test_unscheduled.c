@@ -108,6 +108,40 @@ START_TEST(a_client_that_is_dropped_ends_the_claim_until_its_process_has_ended)
 }
 END_TEST
 
+/*
+ * A program closes descriptors that it does not know, Baton's among them. Until its session has
+ * noticed and has connected again, its commands go on as without batond.
+ */
+START_TEST(a_client_that_loses_its_connection_ends_the_claim_while_its_process_runs)
+{
+    unsigned ear;
+
+    start();
+    ear = claims_join(server, "ear", HELLO_TASK, PERIOD);
+    claims_has_a_job(server, ear);
+    ck_assert_int_eq(claims_rule(server), RULE_MET);
+    (void)server_lost(server, ear, claims_world.now_at);
+    ck_assert(!server_has(server, ear));
+    ck_assert_int_eq(claims_rule(server), RULE_OUTSIDER);
+    server_unscheduled_ended(server, 0, claims_world.now_at);
+    expect_return();
+    stop();
+}
+END_TEST
+
+START_TEST(a_client_that_leaves_in_order_ends_no_claim)
+{
+    struct frame goodbye = {.type = FRAME_GOODBYE};
+
+    start();
+    drop(claims_join(server, "ear", HELLO_TASK, PERIOD), goodbye);
+    ck_assert_int_eq(claims_rule(server), RULE_MET);
+    (void)claims_dies(server, claims_join(server, "ear", HELLO_TASK, PERIOD));
+    ck_assert_int_eq(claims_rule(server), RULE_MET);
+    stop();
+}
+END_TEST
+
 START_TEST(a_program_of_another_version_ends_the_claim_and_a_command_does_not)
 {
     static const uint32_t flags[] = {HELLO_MONITOR, 0};
@@ -158,6 +192,8 @@ END_TEST
 HARNESS_MAIN("unscheduled", 30, a_process_whose_connection_was_refused_ends_the_claim_until_it_has_ended,
              a_process_that_is_let_in_later_is_a_client,
              a_client_that_is_dropped_ends_the_claim_until_its_process_has_ended,
+             a_client_that_loses_its_connection_ends_the_claim_while_its_process_runs,
+             a_client_that_leaves_in_order_ends_no_claim,
              a_program_of_another_version_ends_the_claim_and_a_command_does_not,
              a_process_that_has_ended_is_not_counted,
              more_processes_than_can_be_watched_end_the_claims_for_good)

@@ -2,11 +2,11 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "daemon/edge/threads.h"
 #include "wire/frame.h"
 
 void boost_init(struct boost *boost, unsigned low, unsigned high, bool wanted, uint32_t *ret_about)
@@ -32,16 +32,6 @@ void boost_init(struct boost *boost, unsigned low, unsigned high, bool wanted, u
         *ret_about |= ABOUT_LOCKED;
 }
 
-/*
- * Is this a thread of that process? tgkill() checks both. Signal 0 sends nothing, and EPERM also
- * proves that the thread exists. /proc would answer the same more slowly, while an urgent client
- * waits.
- */
-static bool belongs(pid_t pid, pid_t tid)
-{
-    return tgkill(pid, tid, 0) == 0 || errno == EPERM;
-}
-
 static void raise_one(struct boost *boost, pid_t pid, pid_t tid, int priority)
 {
     struct sched_param old = {0};
@@ -51,7 +41,7 @@ static void raise_one(struct boost *boost, pid_t pid, pid_t tid, int priority)
 
     while (at < boost->n && (boost->raised[at].tid != tid || boost->raised[at].pid != pid))
         at++;
-    if (at == BOOST_THREADS || policy < 0 || sched_getparam(tid, &old) < 0 || !belongs(pid, tid))
+    if (at == BOOST_THREADS || policy < 0 || sched_getparam(tid, &old) < 0 || !thread_belongs(pid, tid))
         return;
     if ((policy & ~SCHED_RESET_ON_FORK) == SCHED_DEADLINE)
         return;
@@ -72,7 +62,7 @@ static void restore_at(struct boost *boost, size_t at)
 {
     struct sched_param old = {.sched_priority = boost->raised[at].priority};
 
-    if (belongs(boost->raised[at].pid, boost->raised[at].tid))
+    if (thread_belongs(boost->raised[at].pid, boost->raised[at].tid))
         (void)sched_setscheduler(boost->raised[at].tid, boost->raised[at].policy, &old);
     boost->raised[at] = boost->raised[--boost->n];
 }
@@ -101,4 +91,12 @@ void boost_done(struct boost *boost)
 {
     while (boost->n > 0)
         restore_at(boost, boost->n - 1);
+}
+
+void boost_leave(const struct boost *boost)
+{
+    struct sched_param parameters = {0};
+
+    if (boost->permitted)
+        (void)sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &parameters);
 }

@@ -38,4 +38,7 @@ void boost_threads(struct boost *boost, pid_t pid, const pid_t *threads, size_t 
 /* Restores all threads. */
 void boost_done(struct boost *boost);
 
+/* This process is not real-time from now on. The last thing that it does. */
+void boost_leave(const struct boost *boost);
+
 #endif

@@ -111,7 +111,7 @@ static void write_lock(const struct listener *listener, const char *state)
 
 /*
  * Bound under another name and renamed once it listens, so that a client that sees the name can
- * connect.
+ * connect. By then the lock says which daemon this is, however soon it is killed.
  */
 static int make_socket(const struct listener *listener, bool shared)
 {
@@ -132,7 +132,11 @@ static int make_socket(const struct listener *listener, bool shared)
     if (bind(fd, (const struct sockaddr *)&address, sizeof address) < 0)
         result = -errno;
     umask(before);
-    if (!result && (listen(fd, BACKLOG) < 0 || rename(address.sun_path, listener->path) < 0))
+    if (!result && listen(fd, BACKLOG) < 0)
+        result = -errno;
+    if (!result)
+        write_lock(listener, RUNNING);
+    if (!result && rename(address.sun_path, listener->path) < 0)
         result = -errno;
     if (result) {
         (void)unlink(address.sun_path);
@@ -181,7 +185,6 @@ int listener_open(const char *path, bool shared, struct listener *ret_listener)
         close(listener.lock);
         return listener.fd;
     }
-    write_lock(&listener, RUNNING);
     *ret_listener = listener;
     return 0;
 }

@@ -286,16 +286,29 @@ static int start_server(struct loop *loop)
     return server_new(&loop->config, &host, &start, &loop->server);
 }
 
-static int start_sources(struct loop *loop)
+static sigset_t signals_to_read(void)
 {
     sigset_t signals;
-    int result;
 
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGHUP);
+    return signals;
+}
+
+void loop_hold_signals(void)
+{
+    sigset_t signals = signals_to_read();
+
     (void)sigprocmask(SIG_BLOCK, &signals, NULL);
+}
+
+static int start_sources(struct loop *loop)
+{
+    sigset_t signals = signals_to_read();
+    int result;
+
     loop->epoll = epoll_create1(EPOLL_CLOEXEC);
     loop->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     loop->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);

@@ -76,6 +76,12 @@ struct loop {
     int (*load)(struct loop *loop, bool tasks, const char *path, char *ret_text, size_t size);
 };
 
+/*
+ * SIGTERM, SIGINT and SIGHUP wait until loop_run() reads them. Call it before batond listens: from
+ * then on other processes know that it runs, and may stop it.
+ */
+void loop_hold_signals(void);
+
 /* Takes config, listener, log, reload and load from *loop; the rest is made here. 0 or -errno. */
 int loop_init(struct loop *loop);
 

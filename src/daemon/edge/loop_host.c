@@ -15,6 +15,7 @@
 #include "daemon/edge/connections.h"
 #include "daemon/edge/loop.h"
 #include "daemon/edge/machine.h"
+#include "daemon/edge/threads.h"
 #include "daemon/edge/words.h"
 
 #define LINES_A_SECOND 8 /* of one kind, since clients can cause them */
@@ -171,10 +172,10 @@ static int machine(void *user, struct machine *ret_machine)
     return machine_look("", ret_machine);
 }
 
-static int cores_of(void *user, pid_t pid, struct core_set *ret_cores)
+static int cores_of(void *user, pid_t pid, pid_t tid, struct core_set *ret_cores)
 {
     (void)user;
-    return machine_cores_of(pid, ret_cores);
+    return thread_belongs(pid, tid) ? machine_cores_of(tid, ret_cores) : -ESRCH;
 }
 
 static size_t limits_of(void *user, pid_t pid, struct rt_limit ret_limits[RT_LIMITS])
@@ -195,10 +196,10 @@ static bool is_realtime(void *user, pid_t pid)
     return machine_is_realtime(pid);
 }
 
-static int rank_of(void *user, pid_t pid)
+static int rank_of(void *user, pid_t pid, pid_t tid)
 {
     (void)user;
-    return machine_rank_of(pid);
+    return thread_belongs(pid, tid) ? machine_rank_of(tid) : -ESRCH;
 }
 
 struct server_host loop_host(struct loop *loop)

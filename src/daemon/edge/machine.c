@@ -226,13 +226,13 @@ int machine_look(const char *root, struct machine *ret_machine)
     return result;
 }
 
-int machine_cores_of(pid_t pid, struct core_set *ret_cores)
+int machine_cores_of(pid_t tid, struct core_set *ret_cores)
 {
     struct core_set cores = {0};
     cpu_set_t set;
 
     CPU_ZERO(&set);
-    if (sched_getaffinity(pid, sizeof set, &set) < 0)
+    if (sched_getaffinity(tid, sizeof set, &set) < 0)
         return -errno;
     for (unsigned core = 0; core < CORES_MAX && core < CPU_SETSIZE; core++) {
         if (CPU_ISSET(core, &set))
@@ -242,13 +242,15 @@ int machine_cores_of(pid_t pid, struct core_set *ret_cores)
     return 0;
 }
 
-int machine_rank_of(pid_t pid)
+int machine_rank_of(pid_t tid)
 {
     struct sched_param parameters;
-    int policy = sched_getscheduler(pid);
+    int policy = sched_getscheduler(tid);
 
-    if (policy < 0 || sched_getparam(pid, &parameters) < 0)
+    if (policy < 0 || sched_getparam(tid, &parameters) < 0)
         return -errno;
     policy &= ~SCHED_RESET_ON_FORK;
+    if (policy == SCHED_DEADLINE)
+        return 100;
     return policy == SCHED_FIFO || policy == SCHED_RR ? parameters.sched_priority : 0;
 }

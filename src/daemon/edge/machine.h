@@ -14,14 +14,14 @@
  */
 int machine_look(const char *root, struct machine *ret_machine);
 
-/* The cores that the main thread of a process may run on. 0 or -errno. */
-int machine_cores_of(pid_t pid, struct core_set *ret_cores);
+/* The cores that a thread may run on. 0 or -errno. */
+int machine_cores_of(pid_t tid, struct core_set *ret_cores);
 
 /*
- * The real-time priority (SCHED_FIFO, SCHED_RR) of the main thread of a process; 0: it has none;
- * -errno.
+ * The real-time priority of a thread: 1 to 99 with SCHED_FIFO or SCHED_RR; 100 with SCHED_DEADLINE,
+ * which is above these; 0: it has none; -errno.
  */
-int machine_rank_of(pid_t pid);
+int machine_rank_of(pid_t tid);
 
 /* How many threads of the process may run on these cores only. */
 size_t machine_threads_on(pid_t pid, const struct core_set *cores);

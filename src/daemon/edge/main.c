@@ -290,7 +290,10 @@ static int go_to_background(void)
 
 static int open_listener(struct listener *listener)
 {
-    int result = listener_open(batond.options.socket, batond.options.shared, listener);
+    int result;
+
+    loop_hold_signals();
+    result = listener_open(batond.options.socket, batond.options.shared, listener);
 
     if (result == 0)
         return 0;
@@ -362,5 +365,6 @@ int main(int argc, char *argv[])
     status = serve(loop, &files);
     loop_done(loop);
     listener_close(&loop->listener, true);
+    boost_leave(&loop->boost);
     return status;
 }

@@ -2,23 +2,18 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "daemon/edge/threads.h"
 
 enum { PASSES = 8 }; /* over a program that starts threads all the time */
 
 void pins_init(struct pins *pins, unsigned low)
 {
     *pins = (struct pins){.low = low};
-}
-
-/* Signal 0 sends nothing. EPERM also proves that the thread exists. */
-static bool belongs(pid_t pid, pid_t tid)
-{
-    return tgkill(pid, tid, 0) == 0 || errno == EPERM;
 }
 
 static size_t find(const struct pins *pins, pid_t pid, pid_t tid)
@@ -62,7 +57,7 @@ static void put_back(struct pins *pins, size_t at)
     struct sched_param parameters = {.sched_priority = pins->pinned[at].priority};
     pid_t tid = pins->pinned[at].tid;
 
-    if (belongs(pins->pinned[at].pid, tid)) {
+    if (thread_belongs(pins->pinned[at].pid, tid)) {
         (void)sched_setscheduler(tid, pins->pinned[at].policy, &parameters);
         (void)sched_setaffinity(tid, sizeof pins->pinned[at].cores, &pins->pinned[at].cores);
     }
@@ -79,7 +74,7 @@ static bool is_unchanged(const struct pins *pins, size_t at)
     pid_t tid = pins->pinned[at].tid;
     cpu_set_t cores;
 
-    if (!pins->pinned[at].given_priority || !belongs(pins->pinned[at].pid, tid))
+    if (!pins->pinned[at].given_priority || !thread_belongs(pins->pinned[at].pid, tid))
         return true;
     CPU_ZERO(&cores);
     return sched_getscheduler(tid) == (SCHED_FIFO | SCHED_RESET_ON_FORK) &&
@@ -104,7 +99,7 @@ static int order_one(struct pins *pins, pid_t pid, pid_t tid, const cpu_set_t *c
     size_t at;
     int result;
 
-    if (!belongs(pid, tid))
+    if (!thread_belongs(pid, tid))
         return 0; /* the thread has ended */
     result = remember(pins, pid, tid, &at);
     if (result)
@@ -138,7 +133,7 @@ static size_t known_threads(const struct pins *pins, pid_t pid)
 static void forget_ended(struct pins *pins, pid_t pid)
 {
     for (size_t i = pins->n; i > 0; i--) {
-        if (pins->pinned[i - 1].pid == pid && !belongs(pid, pins->pinned[i - 1].tid))
+        if (pins->pinned[i - 1].pid == pid && !thread_belongs(pid, pins->pinned[i - 1].tid))
             pins->pinned[i - 1] = pins->pinned[--pins->n];
     }
 }
@@ -187,7 +182,7 @@ static bool order_known(struct pins *pins, pid_t pid, const cpu_set_t *cores, in
     if (known == 0 || count_threads(pid) != known)
         return false;
     for (size_t i = 0; i < pins->n; i++) {
-        if (pins->pinned[i].pid == pid && (!belongs(pid, pins->pinned[i].tid) ||
+        if (pins->pinned[i].pid == pid && (!thread_belongs(pid, pins->pinned[i].tid) ||
                                            order_one(pins, pid, pins->pinned[i].tid, cores, priority) != 0))
             return false;
     }
@@ -200,7 +195,7 @@ size_t pins_strangers(const struct pins *pins, pid_t pid)
     DIR *folder;
 
     for (size_t i = 0; i < pins->n; i++)
-        known += pins->pinned[i].pid == pid && belongs(pid, pins->pinned[i].tid);
+        known += pins->pinned[i].pid == pid && thread_belongs(pid, pins->pinned[i].tid);
     if (known == 0 || count_threads(pid) == known)
         return n;
     folder = open_threads(pid);
