@@ -1,0 +1,147 @@
+/*
+ * A command whose waits are over runs, with the right status.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "engine/command_queue.h"
+#include "engine/engine_device.h"
+#include "engine/graph.h"
+#include "engine/runtime.h"
+#include "harness.h"
+
+#define PATIENCE_NS (60 * NSEC_PER_SEC) /* only a command that never runs reaches it */
+
+struct mark {
+    int status;
+    bool notifies;
+    struct mark_listener *listener;
+};
+
+static struct engine_device device;
+static struct command_queue queue;
+static struct mark done = {.status = COMMAND_COMPLETE};
+
+static int mark_status(struct mark *mark)
+{
+    return mark->listener || mark == &done ? mark->status : COMMAND_SUBMITTED;
+}
+
+static int mark_wait(struct mark *mark)
+{
+    return mark->status;
+}
+
+static bool mark_notify(struct mark *mark, struct mark_listener *listener)
+{
+    mark->listener = listener;
+    return mark->notifies;
+}
+
+static void mark_nothing(struct mark *mark)
+{
+    (void)mark;
+}
+
+static void mark_no_times(struct mark *mark, struct mark_times *ret_times)
+{
+    (void)mark;
+    *ret_times = (struct mark_times){0};
+}
+
+static bool decided(struct command *command, baton_nsec until_at)
+{
+    (void)command;
+    (void)until_at;
+    return true;
+}
+
+static int issue(struct piece_pipe *pipe, struct command *command, struct mark **ret_mark)
+{
+    (void)pipe;
+    (void)command;
+    *ret_mark = &done;
+    return 0;
+}
+
+static struct command_callback *no_callback(struct command *command)
+{
+    (void)command;
+    return NULL;
+}
+
+static void ended(struct command *command, int status)
+{
+    (void)command;
+    (void)status;
+}
+
+static void free_command(struct command *command)
+{
+    free(command);
+}
+
+static const struct driver_ops ops = {.mark_status = mark_status,
+                                      .mark_wait = mark_wait,
+                                      .mark_notify = mark_notify,
+                                      .mark_flush = mark_nothing,
+                                      .mark_times = mark_no_times,
+                                      .mark_queued = mark_no_times,
+                                      .mark_keep = mark_nothing,
+                                      .mark_drop = mark_nothing,
+                                      .decided = decided,
+                                      .issue = issue,
+                                      .ending = no_callback,
+                                      .ended = ended,
+                                      .free = free_command,
+                                      .inherited_failure = -14};
+
+static void begin(void)
+{
+    ck_assert_int_eq(setenv("BATON_SOCKET", "/nonexistent/baton.sock", 1), 0);
+    runtime_init(&ops);
+    engine_device_init(&device, &ops, "pci:0000:01:00.0", NULL);
+    command_queue_init(&queue, &device, false);
+}
+
+static struct command *open_command(void)
+{
+    struct command *command = calloc(1, sizeof *command);
+
+    ck_assert_ptr_nonnull(command);
+    command->queue = &queue;
+    command->engine = ENGINE_EXECUTION;
+    command_init(command);
+    graph_open(command);
+    return command;
+}
+
+static int await_end(struct command *command)
+{
+    baton_nsec begin_at = clock_now();
+    int status;
+
+    while ((status = graph_status(command)) > COMMAND_COMPLETE) {
+        ck_assert_int_lt(clock_now() - begin_at, PATIENCE_NS);
+        sched_yield();
+    }
+    return status;
+}
+
+START_TEST(a_failed_wait_is_inherited_although_the_driver_cannot_notify)
+{
+    struct mark failed = {.status = -5};
+    struct command *command;
+
+    begin();
+    command = open_command();
+    graph_wait_mark(command, &failed);
+    graph_close(command);
+    ck_assert_int_eq(await_end(command), ops.inherited_failure);
+    command_unref(command);
+}
+END_TEST
+
+HARNESS_MAIN("engine-ready", 60, a_failed_wait_is_inherited_although_the_driver_cannot_notify)
