@@ -52,7 +52,7 @@ static void *run_worker(void *argument)
     return NULL;
 }
 
-/* Under the graph's lock. */
+/* Under the graph's lock. If no thread can be had, any thread that waits may drive the engine. */
 static void start(struct device_engine *engine)
 {
     sigset_t all, old;
@@ -63,6 +63,8 @@ static void start(struct device_engine *engine)
     pthread_sigmask(SIG_SETMASK, &all, &old);
     engine->started = pthread_create(&engine->thread, NULL, run_worker, engine) == 0;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (!engine->started)
+        engine->rank = ENGINE_ANY_RANK;
 }
 
 void worker_ready(struct device_engine *engine, struct command *command)
@@ -72,6 +74,8 @@ void worker_ready(struct device_engine *engine, struct command *command)
     /* otherwise this thread may take the command, or wakes the worker */
     if (step_thread.helping != engine->device)
         pthread_cond_signal(&engine->work);
+    if (engine->calling || !engine->started)
+        graph_wake_locked(); /* the worker cannot take it now */
 }
 
 bool worker_drives(const struct device_engine *engine)
@@ -82,16 +86,20 @@ bool worker_drives(const struct device_engine *engine)
 bool worker_call(struct device_engine *engine, struct command_callback *due)
 {
     struct command_callback **tail;
+    bool taken;
 
     if (!step_thread.driving)
         return false;
     graph_lock();
-    for (tail = &engine->called; *tail; tail = &(*tail)->next)
-        ;
-    *tail = due;
-    pthread_cond_signal(&engine->work);
+    taken = engine->started && !engine->gone;
+    if (taken) {
+        for (tail = &engine->called; *tail; tail = &(*tail)->next)
+            ;
+        *tail = due;
+        pthread_cond_signal(&engine->work);
+    }
     graph_unlock();
-    return true;
+    return taken;
 }
 
 /*

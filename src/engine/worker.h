@@ -35,7 +35,7 @@ bool worker_drives(const struct device_engine *engine);
 /*
  * If the calling thread drives an engine, leaves the program's callbacks to the worker, between two
  * steps. The callbacks may need a lock of a thread that waits for the engine. False: the calling
- * thread drives no engine, and must run them itself.
+ * thread drives no engine, or the engine has no worker: the calling thread must run them itself.
  */
 bool worker_call(struct device_engine *engine, struct command_callback *due);
 

@@ -1,6 +1,9 @@
 /*
- * A command whose waits are over runs, with the right status.
+ * A command whose waits are over runs, with the right status: the driver cannot notify, the worker
+ * is in program code, or no worker can be started.
  */
+#include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -23,6 +26,17 @@ struct mark {
 static struct engine_device device;
 static struct command_queue queue;
 static struct mark done = {.status = COMMAND_COMPLETE};
+static atomic_bool asked, called, may_return;
+static bool refuses_threads;
+
+/* Takes the place of the C library's. */
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument)
+{
+    int (*genuine)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+    *(void **)&genuine = dlsym(RTLD_NEXT, "pthread_create");
+    return refuses_threads ? EAGAIN : genuine(thread, attributes, run, argument);
+}
 
 static int mark_status(struct mark *mark)
 {
@@ -66,6 +80,13 @@ static int issue(struct piece_pipe *pipe, struct command *command, struct mark *
     return 0;
 }
 
+/* Asked under the graph's lock by a thread that waits and could help. */
+static bool spread_idle(void)
+{
+    atomic_store(&asked, true);
+    return true;
+}
+
 static struct command_callback *no_callback(struct command *command)
 {
     (void)command;
@@ -93,6 +114,7 @@ static const struct driver_ops ops = {.mark_status = mark_status,
                                       .mark_drop = mark_nothing,
                                       .decided = decided,
                                       .issue = issue,
+                                      .spread_idle = spread_idle,
                                       .ending = no_callback,
                                       .ended = ended,
                                       .free = free_command,
@@ -116,6 +138,16 @@ static struct command *open_command(void)
     command_init(command);
     graph_open(command);
     return command;
+}
+
+static void await(atomic_bool *flag)
+{
+    baton_nsec begin_at = clock_now();
+
+    while (!atomic_load(flag)) {
+        ck_assert_int_lt(clock_now() - begin_at, PATIENCE_NS);
+        sched_yield();
+    }
 }
 
 static int await_end(struct command *command)
@@ -144,4 +176,77 @@ START_TEST(a_failed_wait_is_inherited_although_the_driver_cannot_notify)
 }
 END_TEST
 
-HARNESS_MAIN("engine-ready", 60, a_failed_wait_is_inherited_although_the_driver_cannot_notify)
+/* --- the worker is in program code --- */
+
+static void stay_there(struct command_callback *callback)
+{
+    (void)callback;
+    atomic_store(&called, true);
+    await(&may_return);
+}
+
+static void *wait_for(void *command)
+{
+    (void)graph_wait(command);
+    return NULL;
+}
+
+START_TEST(a_waiting_thread_takes_what_becomes_ready_while_the_worker_is_in_a_callback)
+{
+    struct command_callback callback = {.at = COMMAND_COMPLETE, .run = stay_there};
+    struct mark pending = {.status = COMMAND_COMPLETE, .notifies = true};
+    struct command *first, *second;
+    pthread_t waiter;
+
+    begin();
+    first = open_command();
+    graph_callback(first, &callback);
+    graph_close(first);
+    await(&called);
+    second = open_command();
+    graph_wait_mark(second, &pending);
+    graph_close(second);
+    ck_assert_int_eq(pthread_create(&waiter, NULL, wait_for, second), 0);
+    await(&asked);
+    graph_lock(); /* the waiting thread sleeps, or has not begun */
+    graph_unlock();
+    pending.listener->run(pending.listener, COMMAND_COMPLETE);
+    ck_assert_int_eq(await_end(second), COMMAND_COMPLETE);
+    atomic_store(&may_return, true);
+    ck_assert_int_eq(pthread_join(waiter, NULL), 0);
+    command_unref(second);
+    command_unref(first);
+}
+END_TEST
+
+/* --- no worker --- */
+
+static void note_call(struct command_callback *callback)
+{
+    (void)callback;
+    atomic_store(&called, true);
+}
+
+START_TEST(a_waiting_thread_does_everything_if_no_worker_can_be_started)
+{
+    struct command_callback callback = {.at = COMMAND_COMPLETE, .run = note_call};
+    struct command *command;
+    pthread_t waiter;
+
+    begin();
+    command = open_command();
+    graph_callback(command, &callback);
+    ck_assert_int_eq(pthread_create(&waiter, NULL, wait_for, command), 0);
+    await(&asked);
+    refuses_threads = true;
+    graph_close(command);
+    ck_assert_int_eq(await_end(command), COMMAND_COMPLETE);
+    ck_assert_int_eq(pthread_join(waiter, NULL), 0);
+    ck_assert(atomic_load(&called));
+    command_unref(command);
+}
+END_TEST
+
+HARNESS_MAIN("engine-ready", 60, a_failed_wait_is_inherited_although_the_driver_cannot_notify,
+             a_waiting_thread_takes_what_becomes_ready_while_the_worker_is_in_a_callback,
+             a_waiting_thread_does_everything_if_no_worker_can_be_started)
