@@ -257,7 +257,7 @@ static void measure_run(struct device_engine *engine, unsigned n, const struct f
 }
 
 /*
- * Copies in both directions may be in one ring, and commands of both APIs: each direction has its
+ * Copies in both directions may be in one ring, and commands of both APIs. Each direction has its
  * own reports, and each API its own clock.
  */
 static void measure_all(struct device_engine *engine, unsigned n, const struct flight flights[])

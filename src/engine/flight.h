@@ -62,7 +62,7 @@ void flight_add(struct device_engine *engine, const struct flight *flight);
 bool flight_room(struct device_engine *engine, int64_t predicted);
 
 /*
- * The ring has no room for a command of that length: gives its older half at most two milliseconds
+ * The ring has no room for a command of that length. Gives its older half at most two milliseconds
  * to end, so that the driver stays busy meanwhile. Is there room now? For callers that know that
  * all of the ring is short.
  */

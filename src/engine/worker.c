@@ -164,8 +164,8 @@ static void announce_to(struct device_engine *engine)
 }
 
 /*
- * Waits until no thread works for the engine, or a thread is in the program's code and may never
- * come back, or the time is over (NULL: no limit).
+ * Waits until no thread works for the engine, or the time is over (NULL: no limit). Ends early if a
+ * thread is in the program's code, which may never come back.
  */
 static void stop(struct device_engine *engine, const struct timespec *until)
 {
@@ -221,7 +221,7 @@ static void stop_device(struct engine_device *device, baton_nsec begin_at)
 }
 
 /*
- * All engines stop before the first one is waited for: a worker that wakes meanwhile must not begin
+ * All engines stop before the first one is waited for. A worker that wakes meanwhile must not begin
  * to wait for a kernel that never ends.
  */
 void worker_stop_all(void)

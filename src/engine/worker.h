@@ -21,10 +21,10 @@
 void worker_ready(struct device_engine *engine, struct command *command);
 
 /*
- * With the graph's lock held, unlocked meanwhile, on a program's thread that waits for the queue's
- * commands up to `last` (NULL: all): does one step for them. False: there is no step for this
- * thread now; other threads do the work, and it may sleep. After the last call, and before the lock
- * is unlocked: worker_help_ends().
+ * Does one step for the queue's commands up to `last` (NULL: all), on a program's thread that waits
+ * for them. With the graph's lock held, unlocked meanwhile. False: there is no step for this thread
+ * now; other threads do the work, and it may sleep. After the last call, and before the lock is
+ * unlocked: worker_help_ends().
  */
 bool worker_help(const struct command_queue *queue, const struct command *last);
 void worker_help_ends(void);
@@ -52,7 +52,7 @@ void worker_finish_issued(struct device_engine *engine);
 void worker_announce_stop(void);
 /*
  * Then: lets the workers end at the next border and joins them; queued commands do not run. A
- * worker in program code (a callback, a native function) is left behind: that code may wait for
+ * worker in program code (a callback, a native function) is left behind. That code may wait for
  * ever for a lock of the exiting thread. So is a worker that is still busy after the patience of
  * its front (driver_ops::exit_patience), since a kernel may never end.
  */
