@@ -188,8 +188,8 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapImage(cl_command_queue handle, 
 }
 
 /*
- * The unmap of a map that the driver made for reading, or of one that the layer does not know,
- * copies nothing: it needs no engine. False: commands are queued before it.
+ * The unmap of a map that the driver made for reading, or of a map unknown to the layer, copies
+ * nothing. So it needs no engine. False: commands are queued before it.
  */
 static bool unmap_at_once(struct opencl_command *draft, cl_uint n, const cl_event *waits, cl_event *event,
                           cl_int *ret_code)

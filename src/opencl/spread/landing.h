@@ -1,5 +1,5 @@
 /*
- * Commands that may write home and are not over: a copy of such a buffer to another device could
+ * Commands that may write home and are not over. A copy of such a buffer to another device could
  * miss their bytes, and the record would call it valid. A program may leave a write unordered
  * against a launch that has the same buffer as an argument, if they use different parts of it.
  *
