@@ -4,7 +4,7 @@
  * module to standard output and a line for each kernel to standard error; `--why` leaves the module
  * out.
  *
- * Exit: 0 an answer was written, 1 no kernel of the file could be cut, 2 bad usage or question, 3
+ * Exit: 0 an answer was written, 1 no kernel of the file could be cut, 2 bad usage or question. 3
  * the environment failed, 4 no memory.
  */
 #include "base/file.h"
