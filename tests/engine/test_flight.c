@@ -1,5 +1,5 @@
 /*
- * Commands in flight whose notes are in another order than the commands: two threads give one
+ * Commands in flight whose notes are in another order than the commands. Two threads give one
  * in-order queue a command each, and the first thread is slower to note its command.
  */
 #include <pthread.h>

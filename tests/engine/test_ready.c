@@ -1,6 +1,6 @@
 /*
- * A command whose waits are over runs, with the right status: the driver cannot notify, the worker
- * is in program code, or no worker can be started.
+ * A command whose waits are over runs, with the right status. In these cases the driver cannot
+ * notify, the worker is in program code, or no worker can be started.
  */
 #include <dlfcn.h>
 #include <errno.h>

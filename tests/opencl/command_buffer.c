@@ -1,8 +1,8 @@
 /*
- * cl_khr_command_buffer under Baton: what is recorded runs as it was when it was recorded, as often
- * as it is enqueued, in the order that sync points, barriers and the queue say; misuse is answered
- * with the codes of the extension. Values are checked by arithmetic. Ends with `N passed, N
- * failed`. usage: command-buffer [FILE], for the bytes that replays left
+ * cl_khr_command_buffer under Baton. What is recorded runs as it was when it was recorded, as often
+ * as it is enqueued. Sync points, barriers and the queue give the order. Misuse is answered with
+ * the codes of the extension. Values are checked by arithmetic. Ends with `N passed, N failed`.
+ * usage: command-buffer [FILE], for the bytes that replays left
  */
 #include <CL/cl.h>
 #include <CL/cl_ext.h>

@@ -1,5 +1,5 @@
 /*
- * Copies in chunks whose wait list has a command that is in the driver and then fails: the copy
+ * Copies in chunks whose wait list has a command that is in the driver and then fails. The copy
  * fails, as without the layer, and nothing is copied. On the fake driver, whose fill is slow and
  * fails. Ends with `N passed, N failed`.
  */

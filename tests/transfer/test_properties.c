@@ -1,6 +1,6 @@
 /*
- * Random interconnects and batches. Max-min rates are checked by their definition; every method's
- * timeline is replayed by an independent simulator that knows only links and engines; no method
+ * Random interconnects and batches. Max-min rates are checked by their definition. Every method's
+ * timeline is replayed by an independent simulator that knows only links and engines. No method
  * beats the bound.
  */
 #include <math.h>
