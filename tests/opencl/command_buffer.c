@@ -216,6 +216,29 @@ static void stands_alone(void)
     done(&t);
 }
 
+/* A command buffer whose wait list fails has failed, and none of its commands runs. */
+static void fails(cl_command_queue_properties properties, const char *what)
+{
+    struct things t = make(properties);
+    cl_event gate = clCreateUserEvent(context, NULL), over;
+    cl_int value = 5, read = 0, status = 1;
+
+    need(ext.clCommandFillBufferKHR(t.buffer, NULL, t.out, &value, sizeof value, 0, sizeof value, 0, NULL,
+                                    NULL, NULL),
+         "recorded fill");
+    need(ext.clFinalizeCommandBufferKHR(t.buffer), "finalize");
+    need(ext.clEnqueueCommandBufferKHR(0, NULL, t.buffer, 1, &gate, &over), "enqueue");
+    need(clSetUserEventStatus(gate, -1), "gate");
+    (void)clWaitForEvents(1, &over);
+    clGetEventInfo(over, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
+    check(status < 0, what);
+    need(clEnqueueReadBuffer(t.queue, t.out, CL_TRUE, 0, sizeof read, &read, 0, NULL, NULL), "read");
+    check(read == 0, what);
+    clReleaseEvent(over);
+    clReleaseEvent(gate);
+    done(&t);
+}
+
 /* The buffer, its queue and its memory live as long as the command buffer. */
 static void keeps(void)
 {
@@ -408,6 +431,8 @@ int main(int argc, char **argv)
     replays(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, true, "out of order, with sync points");
     replays(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, false, "out of order, with a barrier");
     stands_alone();
+    fails(0, "a failed wait list, in order");
+    fails(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, "a failed wait list, out of order");
     keeps();
     keeps_sampler();
     misuse();
