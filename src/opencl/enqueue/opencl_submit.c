@@ -241,7 +241,8 @@ static bool submit_now(struct submission *s, cl_int *ret_code)
     if (s->spreads && !spread_admits(draft, s->blocking))
         return false;
     if (!direct_enter(&draft->base, s->blocking)) {
-        spread_over(draft);
+        if (s->spreads)
+            spread_over(draft);
         return false;
     }
     if (s->cut) {
@@ -254,7 +255,8 @@ static bool submit_now(struct submission *s, cl_int *ret_code)
             policy_count(&draft->base.policy, COUNTER_COPIES, 1);
         *ret_code = issue_now(draft, s->blocking, &s->list, s->ret_event);
     }
-    spread_over(draft);
+    if (s->spreads)
+        spread_over(draft);
     if (s->blocking)
         inferred_job_waited();
     return true;
