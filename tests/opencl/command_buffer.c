@@ -51,7 +51,7 @@ static struct {
 static cl_context context;
 static cl_device_id device;
 static cl_program program;
-static FILE *left; /* what replays left; NULL: nobody wants it */
+static FILE *left; /* what replays left; NULL: not wanted */
 static int passed, failed;
 
 static void check(bool good, const char *what)

@@ -261,7 +261,7 @@ static void check_border(struct random_state *random)
         bool own = side == BORDER_LOW ? low_end < nominal : high_begin > nominal;
 
         if (!border_take(&border, side, step, &from, &to)) {
-            REQUIRE(left == 0 || !own); /* whoever has groups of its own takes them */
+            REQUIRE(left == 0 || !own); /* a side that has groups of its own takes them */
             over[side] = true;
             continue;
         }

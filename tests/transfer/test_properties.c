@@ -98,7 +98,7 @@ static void make_case(uint64_t seed, struct random_case *ret_case)
 }
 
 /*
- * Every flow crosses a full link on which nobody is faster, and no link carries more than it can.
+ * Every flow crosses a full link on which no flow is faster, and no link carries more than it can.
  */
 START_TEST(rates_are_max_min_fair)
 {
