@@ -7,6 +7,9 @@
  * (worker_help). Each thread that need not be woken saves 0.05 to 0.1 ms before an urgent result.
  * One thread at a time drives an engine, for one step: one command given to the driver, or followed
  * to its end.
+ *
+ * If the daemon wants the lease while the worker is in a callback of the program, a second thread
+ * does the worker's steps until the callback returns. It is started when first needed.
  */
 #ifndef ENGINE_WORKER_H
 #define ENGINE_WORKER_H
