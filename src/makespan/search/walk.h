@@ -23,7 +23,7 @@ void walk_free(struct walk *walk);
 /* Copies the present string. */
 void walk_order(const struct walk *walk, uint16_t ret_order[]);
 
-/* Its makespan. */
+/* The makespan of the walk. */
 unsigned walk_makespan(const struct walk *walk);
 
 /*

@@ -21,8 +21,8 @@ struct split;
  */
 bool landing_begins(struct opencl_command *command);
 /*
- * It is over, was given to the driver by the calling thread, or is not given now. Takes a leaf lock
- * only.
+ * The command is over, was given to the driver by the calling thread, or is not given now. Takes a
+ * leaf lock only.
  */
 void landing_ends(struct opencl_command *command);
 
