@@ -2,7 +2,6 @@
  * A command whose waits are over runs, with the right status. In these cases the driver cannot
  * notify, the worker is in program code, or no worker can be started.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -29,13 +28,16 @@ static struct mark done = {.status = COMMAND_COMPLETE};
 static atomic_bool asked, called, may_return;
 static bool refuses_threads;
 
-/* Takes the place of the C library's. */
-int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument)
-{
-    int (*genuine)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+/* Linked with --wrap=pthread_create. */
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
+                          void *argument);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
+                          void *argument);
 
-    *(void **)&genuine = dlsym(RTLD_NEXT, "pthread_create");
-    return refuses_threads ? EAGAIN : genuine(thread, attributes, run, argument);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
+                          void *argument)
+{
+    return refuses_threads ? EAGAIN : __real_pthread_create(thread, attributes, run, argument);
 }
 
 static int mark_status(struct mark *mark)
