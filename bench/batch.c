@@ -1,7 +1,7 @@
 /*
- * How long a prediction takes: the 4-stream batch of Verner et al., Table 2 (Sandy Bridge, host to
- * device), by every method, with the routes found anew each time. Medians of many rounds with the
- * 10th and 90th percentile; ratios to `aligned` within this run.
+ * How long a prediction takes, by every method, with the routes found anew each time. The batch has
+ * the 4 streams of Verner et al., Table 2 (Sandy Bridge, host to device). Medians of many rounds
+ * with the 10th and 90th percentile; ratios to `aligned` within this run.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,15 +5,15 @@
  *   bench-batch-error [--topology FILE] [--batches N] [--every N] [--repeat N] [--seed N]
  *                     [--method NAME]
  *
- * Two OpenCL devices are calibrated by `baton batch calibrate`, unless a file is given: at the
- * beginning and again after every N batches (default 3), so that no single lucky or unlucky
- * calibration decides. N random batches (default 9) of each class are executed by `baton batch
- * run`, the classes taking turns so that all see the same noise of the machine. A batch has 2 to 4
- * streams of 1 to 64 MiB, spread over both devices; a class is where they go, and whether kernels
- * of 1 to 20 ms run as well: after copies to a device, and beside copies from it. The error is
- * |measured - predicted| / measured of a single run: its median and spread over all runs of a
- * class, and how much longer than predicted a run was, with its sign. The same runs once more, by
- * their largest copy.
+ * Two OpenCL devices are calibrated by `baton batch calibrate`, unless a file is given. This is
+ * done at the beginning and again after every N batches (default 3), so that no single calibration
+ * decides. N random batches (default 9) of each class are executed by `baton batch run`. The
+ * classes take turns, so that all see the same noise of the machine. A batch has 2 to 4 streams of
+ * 1 to 64 MiB, spread over both devices. A class is where they go, and whether kernels of 1 to 20
+ * ms run as well: after copies to a device, beside copies from it. The error is |measured -
+ * predicted| / measured of a single run. Printed are its median and spread over all runs of a
+ * class, and how much longer than predicted a run was, with its sign. The same runs follow once
+ * more, by their largest copy.
  */
 #include <jansson.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /*
- * The CUDA device made of CPU cores: kernels against the same loops in C at -O2, an empty launch,
- * and how long a module of 20 kernels takes to load with and without the cache. Medians of rounds
- * in which the two sides alternate. Kernels are measured in processor time of the thread that runs
- * them.
+ * The CUDA device made of CPU cores: kernels against the same loops in C at -O2, and an empty
+ * launch. Also how long a module of 20 kernels takes to load with and without the cache. Medians of
+ * rounds in which the two sides alternate. Kernels are measured in processor time of the thread
+ * that runs them.
  */
 #include "base/clock.h"
 #include "base/file.h"

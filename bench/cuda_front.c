@@ -1,16 +1,16 @@
 /*
- * What the CUDA front costs on the CPU device, connected and uncontended: cuda-load (cuda_load.c)
- * runs twice at a time, plain and under `baton run`, and both are asked for single samples in
- * turns, so that they meet the same machine. Several pairs, since processes differ too.
+ * What the CUDA front costs on the CPU device, connected and uncontended. cuda-load (cuda_load.c)
+ * runs twice at a time, plain and under `baton run`. Both are asked for single samples in turns, so
+ * that they meet the same machine. There are several pairs, since processes differ too.
  *
  *   bench-cuda-front [control] [launch] [pipeline] [in] [out] [product]
  *     default: all but control
  *
  * "added" is the median over the pairs of (median with - median plain), with the least and the
- * greatest pair. On a busy machine it says little: "quickest" compares the quickest samples of all
- * pairs, since other work only adds to a time, and "processor" the median of the processor time of
- * the whole process, which other work hardly changes. With `control` both of a pair are plain: what
- * is added then is the method's own error.
+ * greatest pair. On a busy machine it says little. "quickest" compares the quickest samples of all
+ * pairs, since other work only adds to a time. "processor" compares the median of the processor
+ * time of the whole process, which other work hardly changes. With `control` both of a pair are
+ * plain: what is added then is the method's own error.
  *
  * Preemption beside hogs: `bench-preemption cuda`. Rewriting of modules: bench-cut. Needs the
  * source folder as working directory.

@@ -1,11 +1,11 @@
 /*
- * What a lease costs, measured with the real batond: a launch on a kept lease (no message), an
- * acquire by message from an idle holder, the handover from a holder that is asked to yield, and
- * beside them the bare round trip of a socket between two processes on the same machine in the same
- * run. Medians, 10th and 90th percentiles, in microseconds. Last the cost of one request as
- * GPU-SPARC counts it (appendix B, Fig. 10: 12 us of the scheduler's CPU time and 45 us of
- * communication): the daemon's CPU time per request over a growing number of them, and the whole,
- * from the request to the grant.
+ * What a lease costs, measured with the real batond. A launch on a kept lease takes no message, an
+ * acquire from an idle holder takes one. In a handover the holder is asked to yield. Beside them is
+ * the bare round trip of a socket between two processes, on the same machine in the same run.
+ * Medians, 10th and 90th percentiles, in microseconds. Last comes the cost of one request as
+ * GPU-SPARC counts it (appendix B, Fig. 10). There it is 12 us of the scheduler's CPU time and 45
+ * us of communication. Printed are the daemon's CPU time per request over a growing number of them,
+ * and the whole, from the request to the grant.
  */
 #include <sched.h>
 #include <signal.h>

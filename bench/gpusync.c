@@ -1,6 +1,6 @@
 /*
  * How fast the study's analyses decide: fair lateness at n = 20, m = 6, and GPUSync over the 39
- * configurations of Table IV, loading and partitioning included. Task sets follow the paper's
+ * configurations of Table IV. Loading and partitioning are included. Task sets follow the paper's
  * generator (Sec. V) with the number of tasks given.
  */
 #include <stdio.h>

@@ -8,14 +8,15 @@
  * infi   endless submissions without ever waiting
  *
  * The figure is GPES's: time alone / time beside the hog, 1 being untouched; per victim the median
- * over the rounds. One run of a victim that lives on memory differs from the next by a third on a
- * host with neighbours, so each run beside the hog has its own run alone, right before or right
- * after it in turns, and there are three times as many under Baton, where a tenth matters, as with
- * the baselines. "alone" is under Baton. The victims' jobs take at least 20 ms with at most four
- * gaps, a gap being a moment in a job where the program has nothing queued and the hog may begin a
- * piece.
+ * over the rounds. On a host with neighbours, one run of a victim whose time goes into memory
+ * differs from the next by a third. So each run beside the hog has its own run alone, right before
+ * or right after it in turns. There are three times as many runs under Baton, where a tenth
+ * matters, as with the baselines. "alone" is under Baton. The victims' jobs take at least 20 ms
+ * with at most four gaps. In a gap the program has nothing queued in the middle of a job, and the
+ * hog may begin a piece.
  *
- * What the settings mean on PoCL's `basic` device, where kernels run in the program's own thread:
+ * On PoCL's `basic` device kernels run in the program's own thread. There the settings mean:
+ *
  *   two cores   plain OpenCL, free to use the machine: victim and hog have a core each. That is
  *               two devices, not one shared device.
  *   one core    plain OpenCL, both on one core: one device, which Linux divides by time. GPUs of

@@ -7,7 +7,7 @@
  *   default: all but control
  *
  * Needs batond, libbaton-layer.so and PoCL; the build folder is the parent of this program's. With
- * `control` neither run has the layer: what is "added" then is the method's own error, and the
+ * `control` neither run has the layer. What is "added" then is the method's own error, and the
  * other rows are not more exact than that.
  */
 #include <CL/cl.h>
@@ -255,9 +255,9 @@ static struct found run_child(const char *self, const char *what, const char *co
 }
 
 /*
- * One line: what was added by the layer, as the median of the pairs with their spread and, since
- * other work on the machine only ever adds to a time, between the quickest samples of all children;
- * and what it may be.
+ * One line: what was added by the layer, and what it may be. It is the median of the pairs with
+ * their spread. It is also the difference between the quickest samples of all children, since other
+ * work on the machine only ever adds to a time.
  */
 struct line {
     const char *title, *what;
@@ -305,8 +305,8 @@ static bool copy_in_turns(const int in[2], const int out[2], int turn, double re
 
 /*
  * Copies drift with the machine's memory by tens of percent within seconds, and from process to
- * process: so single copies of a plain child and of one with the layer take turns, on the same
- * pages, and there are several pairs of children.
+ * process. So single copies of a plain child and of one with the layer take turns, on the same
+ * pages. There are several pairs of children.
  */
 static void compare_copies(const char *self, const char *layer, const struct line *line)
 {

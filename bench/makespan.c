@@ -44,8 +44,8 @@ static void print(const char *what, double values[ROUNDS], const char *unit)
 }
 
 /*
- * Millions of iterations per second of one thread that runs four instances: by the clock, and by
- * the processor time it got, which is what a core does that is not shared.
+ * Millions of iterations per second of one thread that runs four instances. By the clock, and by
+ * the processor time it got: that is what a core does that is not shared.
  */
 static double anneal_rate(const struct problem *problem, enum anneal_move move, uint64_t seed, unsigned *best,
                           double *ret_per_cpu_second)

@@ -1,6 +1,6 @@
 /*
  * Merging what a split kernel wrote (src/spread/byte_merge.h) beside memcpy, both counted in bytes
- * read plus bytes written: a merge of two copies into the shadow reads three times its size and
+ * read plus bytes written. A merge of two copies into the shadow reads three times its size and
  * writes what was changed. Medians of 9 rounds, with the extremes; both are measured in turn within
  * a round.
  */

@@ -13,22 +13,22 @@
  * PERIOD      of the urgent program, in ms: each of its jobs costs the hog some time, told as well
  *
  * A hog beside an urgent program cannot have what that one occupies of the same engine. "hog kept"
- * is what the hog did while the urgent program ran, of what it does alone under Baton in the time
- * that was left to it. The hog also runs before and after the urgent program: what it does alone
- * in that time is taken off. The speed of copies varies from second to second, so the same is also
- * told by the hog's statistics: 1 - (how long it waited - what the urgent program occupied) / how
- * long both ran. That leaves out what a copy loses to a cold cache. The witness runs beside the
- * hog in both cases, since it costs about 1 % of each core.
+ * is what the hog did while the urgent program ran. It is a part of what the hog does alone under
+ * Baton in the time that was left to it. The hog also runs before and after the urgent program:
+ * what it does alone in that time is taken off. The speed of copies varies from second to second,
+ * so the same is also told by the hog's statistics. That is 1 - (how long it waited - what the
+ * urgent program occupied) / how long both ran. It leaves out what a copy loses to a cold cache.
+ * The witness runs beside the hog in both cases, since it costs about 1 % of each core.
  *
  * "alone" and "Baton" take turns, so that both see the same noise of the machine. Times are
  * measured by the urgent program from its first OpenCL call to the last byte. Pending time is
- * GPES's: response - occupying, from --stats, the mean per job; of quiet jobs it is the mean time
+ * GPES's: response - occupying, from --stats, the mean per job. Of quiet jobs it is the mean time
  * less the smallest occupying time of any row.
  *
  * In a virtual machine the host takes cores away (column "stolen"), most from those that are busy,
- * as they are beside a hog: the row "every core computes" shows what that does to the urgent
- * program alone. So every row is told twice, with all jobs and with those during which no core
- * stood still (witness.h), and both are held against the ceiling.
+ * as they are beside a hog. The row "every core computes" shows what that does to the urgent
+ * program alone. So every row is told twice: with all jobs, and with those during which no core
+ * stood still (witness.h). Both are compared with the ceiling.
  */
 #include <math.h>
 #include <signal.h>
@@ -392,8 +392,8 @@ static void bench_hog(const char *kind, const char *what)
 
 /*
  * Pairs of runs, plain and under Baton, so that a slow minute of the machine hits both. One pair
- * may be off by a fifth on a busy host, so there are many, and the median is told with where it
- * would lie in 19 of 20 repetitions: between the order statistics sqrt(pairs) to either side, two
+ * may be off by a fifth on a busy host, so there are many. The median is told with where it would
+ * lie in 19 of 20 repetitions. That is between the order statistics sqrt(pairs) to either side, two
  * deviations of a fair coin.
  */
 static void bench_throughput(const char *kind, const char *seconds, int pairs)

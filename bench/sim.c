@@ -1,7 +1,7 @@
 /*
- * How many events (releases, completions on CPUs, completions of pieces) the simulator handles in a
- * second of CPU time, by profile and size of the set; and that memory does not grow with the
- * horizon. Medians of five runs with their spread.
+ * How many events the simulator handles in a second of CPU time, by profile and size of the set.
+ * Events are releases, completions on CPUs, completions of pieces. Also that memory does not grow
+ * with the horizon. Medians of five runs with their spread.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +14,8 @@
 #define RUNS 5
 
 /*
- * n tasks of 2 CPU segments, 2 copies and a sliced kernel, on 4 CPUs and 2 GPUs, 70 % of a GPU and
- * 35 % of the bus in use.
+ * n tasks of 2 CPU segments, 2 copies and a sliced kernel, on 4 CPUs and 2 GPUs. 70 % of a GPU and
+ * 35 % of the bus are in use.
  */
 static char *make_text(unsigned n)
 {

@@ -90,7 +90,7 @@ void stage_open(struct stage *stage, const char *devices)
     set_folder(stage, "XDG_CACHE_HOME", "cache");
     setenv("POCL_DEVICES", devices, 0);
     /*
-     * PoCL copies with memcpy, which changes its method above a size (about 20 MB here): a copy of
+     * PoCL copies with memcpy, which changes its method above a size (about 20 MB here). A copy of
      * 64 MiB then takes 6 ms whole and 10 ms in parts of any size, with or without Baton. A GPU's
      * copy engine knows no such border, so use the same method for all sizes.
      */

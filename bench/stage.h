@@ -1,6 +1,6 @@
 /*
  * A stage for measurements with real processes: a folder of its own with a batond on a private
- * socket, and OpenCL programs started plain or through `baton run`, their output kept. Everything
+ * socket. It starts OpenCL programs plain or through `baton run` and keeps their output. Everything
  * started here is ended by its process id and the folder removed by stage_close(), also when the
  * measuring program is interrupted between two steps.
  *

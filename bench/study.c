@@ -1,7 +1,7 @@
 /*
- * What a study costs: one task-set test with everything (drawing, loading, partitioning, blocking,
- * overheads, fixed point), averaged over a study's whole run; two processes against one; and what
- * all of examples/studies/paper.yaml would cost at that price.
+ * What a study costs. One task-set test with everything (drawing, loading, partitioning, blocking,
+ * overheads, fixed point), averaged over a study's whole run. Two processes against one. What all
+ * of examples/studies/paper.yaml would cost at that price.
  *
  * usage: bench-study [STUDY [PAPER]]        default: examples/studies/quick.yaml and paper.yaml
  */

@@ -1,9 +1,8 @@
 /*
  * Tells the machine's standstills from the programs' waiting. The host of a virtual machine takes a
  * core away when it likes, for tens of milliseconds; what ran there is late under every scheduler.
- * So a thread on every core, above all others (SCHED_FIFO 99), wakes up every half
- * millisecond and looks at the clock: where it comes late, nothing else on that core can have run
- * in time.
+ * So a thread on every core, above all others (SCHED_FIFO 99), wakes up every half millisecond and
+ * looks at the clock. Where it comes late, nothing else on that core can have run in time.
  *
  * A standstill of WITNESS_STILL + half a millisecond is seen for certain, a shorter one by chance.
  * Costs about 1 % of each core, in every measurement alike. Programs that fill their real-time

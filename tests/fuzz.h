@@ -1,6 +1,6 @@
 /*
- * A fuzz target defines LLVMFuzzerTestOneInput. With libFuzzer that is all; as a regression test it
- * is linked with tests/fuzz_main.c, which runs every file of the corpus named on its command line,
+ * A fuzz target defines LLVMFuzzerTestOneInput. With libFuzzer that is all. As a regression test it
+ * is linked with tests/fuzz_main.c. That runs every file of the corpus named on its command line,
  * each also cut short and with bytes changed.
  */
 #ifndef TESTS_FUZZ_H

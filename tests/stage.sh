@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # What scripts with programs, the layer and a daemon share: a scratch folder, the daemon,
-# statistics, verdicts. Sourced; the last line is report, which prints `N passed, N failed`. Nobody
-# listens at BATON_SOCKET until start_daemon.
+# statistics, verdicts. Sourced; the last line is report, which prints `N passed, N failed`. No
+# daemon listens at BATON_SOCKET until start_daemon.
 set -uo pipefail
 build=$BATON_BUILD
 scratch=$(mktemp -d) || exit 1

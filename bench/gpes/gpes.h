@@ -1,6 +1,6 @@
 /*
  * The evaluation of GPES (Sec. V and its appendix) repeated with Baton on this machine's OpenCL
- * device and on the CUDA device made of CPU cores: each figure is a function that measures, prints
+ * device and on the CUDA device made of CPU cores. Each figure is a function that measures, prints
  * a table beside what the paper says, and draws it. The programs are ours (tests/workloads), in
  * OpenCL and in CUDA. The baseline is batond's profile `fifo`: kernels and copies in order of
  * arrival, whole, as GPES's baseline Gdev runs them.

@@ -1,8 +1,9 @@
 /*
  * Fig. 11: three programs without priorities, started one after the other in each of the six
- * orders: their pending time together, in order of arrival and under the policy `adaptive`. A
- * program's pending time is its response minus its response alone, which is measured anew for every
- * pair of runs: mmul alone takes 35 ms in one minute of a shared host and 60 in the next.
+ * orders. Measured is their pending time together, in order of arrival and under the policy
+ * `adaptive`. A program's pending time is its response minus its response alone. The latter is
+ * measured anew for every pair of runs. On a shared host mmul alone takes 35 ms in one minute and
+ * 60 in the next.
  */
 #include <fcntl.h>
 #include <math.h>

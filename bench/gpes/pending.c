@@ -4,7 +4,7 @@
  *
  * Pending time is response time minus the time that the program occupies the device; the latter is
  * its response alone, plain. As in the paper it is divided by the time that the other program's job
- * takes alone and uncut, and averaged over the programs of a set.
+ * takes alone and uncut. The average is over the programs of a set.
  */
 #include <math.h>
 #include <signal.h>

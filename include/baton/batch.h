@@ -1,9 +1,9 @@
 /*
  * Batch operations: several streams of copies and kernels over a shared interconnect, executed as
- * one operation whose length is known beforehand (Verner, Mendelson, Schuster: Batch Method for
- * Efficient Resource Sharing in Real-time Multi-GPU Systems).
+ * one operation whose length is known beforehand. After Verner, Mendelson, Schuster: Batch Method
+ * for Efficient Resource Sharing in Real-time Multi-GPU Systems.
  *
- * A batcher owns queues of a set of OpenCL and CUDA devices and runs batches one at a time, in the
+ * A batcher owns queues of a set of OpenCL and CUDA devices. It runs batches one at a time, in the
  * order in which they were started. Streams of both APIs mix freely. To the program a batch is
  * atomic: no result counts until the batch has ended, and the next batch begins only then. Nothing
  * else may use the interconnect meanwhile; with a Baton daemon the batch asks for it.
@@ -11,8 +11,8 @@
  * Results are 0 or -errno. All functions may be called from any thread. They print nothing, change
  * no signal, and leave each thread's current CUDA context as it is.
  *
- * Neither API's header nor library is needed: without <CL/cl.h> its types are declared here, and
- * CUDA's handles are pointers to the structs that CUDA's own types point to. libOpenCL.so.1 and
+ * Neither API's header nor library is needed. Without <CL/cl.h> its types are declared here. CUDA's
+ * handles are pointers to the structs that CUDA's own types point to. libOpenCL.so.1 and
  * libcuda.so.1 are loaded when a batcher names a device of theirs.
  */
 #ifndef BATON_BATCH_H
@@ -94,8 +94,8 @@ struct baton_batcher_config {
 };
 
 /*
- * Makes a batcher. On failure *ret_message (size bytes, may be NULL) says why in one line: -EINVAL
- * for a bad topology or configuration, -ENODEV when OpenCL or CUDA is missing or refuses, -ENOMEM.
+ * Makes a batcher. On failure *ret_message (size bytes, may be NULL) says why in one line. -EINVAL:
+ * a bad topology or configuration. -ENODEV: OpenCL or CUDA is missing or refuses. Or -ENOMEM.
  */
 BATON_API int baton_batcher_new(const struct baton_batcher_config *config, struct baton_batcher **ret_batcher,
                                 char *ret_message, size_t size);
@@ -104,9 +104,9 @@ BATON_API int baton_batcher_new(const struct baton_batcher_config *config, struc
 BATON_API void baton_batcher_free(struct baton_batcher *batcher);
 
 /*
- * Where a copy begins or ends: a node of the topology and, on an OpenCL device, a buffer of its
- * context; on a CUDA device, an address in its memory or in managed memory; in host memory, a
- * pointer.
+ * Where a copy begins or ends: a node of the topology, and a place there. On an OpenCL device that
+ * is a buffer of its context, in host memory a pointer. On a CUDA device it is an address in its
+ * memory or in managed memory.
  */
 struct baton_place {
     const char *node; /* NULL: no copy */

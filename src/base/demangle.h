@@ -1,9 +1,10 @@
 /*
  * Readable names of kernels. A C++ compiler writes `ns::scale<float, 4>(float*)` as
  * `_ZN2ns5scaleIfLi4EEEvPT_` (Itanium C++ ABI, section 5.1). This reads the part of that grammar
- * that kernels use: nested and unnamed scopes, templates and packs, builtin types, pointers,
- * references, arrays, functions, lambdas, literals, substitutions. Names come from programs, so any
- * bytes are answered: time and memory are bounded. Each call allocates for its duration only.
+ * that kernels use. Names: nested and unnamed scopes, templates and packs, lambdas, literals,
+ * substitutions. Types: builtin ones, pointers, references, arrays, functions. Names come from
+ * programs, so any bytes are answered: time and memory are bounded. Each call allocates for its
+ * duration only.
  */
 #ifndef BASE_DEMANGLE_H
 #define BASE_DEMANGLE_H

@@ -1,7 +1,7 @@
 /*
- * baton manual: the manual pages, generated from the tables that the parsers use: the commands and
- * their options, batond's own help, and the keys of its configuration file. The build installs
- * them.
+ * baton manual: the manual pages, generated from the tables that the parsers use. These have the
+ * commands and their options, batond's own help, and the keys of its configuration file. The build
+ * installs them.
  */
 #include <ctype.h>
 #include <errno.h>

@@ -39,8 +39,9 @@ int monitor_query(struct monitor *monitor, enum query_what what, uint32_t index,
 uint32_t monitor_next(const struct frame *answer, uint32_t index);
 
 /*
- * Explains why monitor_open() or monitor_find() answered `error`: for each socket tried, whether it
- * is missing, refuses, or belongs to another user's process, and how to start a daemon there.
+ * Explains why monitor_open() or monitor_find() answered `error`, and how to start a daemon there.
+ * For each socket tried: is it missing, does it refuse, or does it belong to another user's
+ * process?
  */
 void monitor_absent_words(const char *given, int error, char *ret_text, size_t size);
 

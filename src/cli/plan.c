@@ -173,7 +173,7 @@ static int find_fit(const struct cli_args *args, const struct task_set *set, con
 
 /*
  * Chunk size in bytes as the analysis counts it: the platform's if copies are cut by bytes, or
- * state moves with the job; 0 if they run whole.
+ * state moves with the job. 0: copies run whole.
  */
 static int64_t chunk_of(const struct task_set *set, const struct task *task, enum segment_kind kind)
 {

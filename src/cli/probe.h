@@ -19,10 +19,11 @@ json_t *probe_opencl(const char *layer);
 
 /*
  * Loads a CUDA driver's library (a path, or a name for the dynamic loader), initialises it and
- * counts its devices:
+ * counts its devices.
  *     {"path", "init": cuInit's code, "version": 13000, "devices"}
- * without the last three if it has no cuInit; or {"error": text, "missing": bool}, missing: there
- * is no such file. Ownership as above.
+ *     {"path"}                               it has no cuInit
+ *     {"error": text, "missing": bool}       missing: there is no such file
+ * Ownership as above.
  */
 json_t *probe_cuda(const char *library);
 

@@ -57,7 +57,8 @@ bool recording_is_on(const struct recorded_client *client, uint32_t engine);
 
 /*
  * When the activity that records[from] began was over. That is the next record of one of two kinds
- * of the same client on the same engine, the client's departure, or else the last record.
+ * of the same client on the same engine, or the client's departure. Without either it is the last
+ * record.
  */
 uint64_t recording_ended_at(const struct trace_recording *recording, size_t from, uint32_t kind,
                             uint32_t other);

@@ -157,7 +157,7 @@ struct driver_ops {
      */
     baton_nsec exit_patience;
     /*
-     * At exit, when no thread of the engine or the fronts works any more: ends the program's
+     * At exit, when no thread of the engine or the fronts works any more. Ends the program's
      * handles of commands that will never run, so that threads that wait for them go on.
      */
     void (*stopped)(void);

@@ -20,6 +20,7 @@ void engine_init(struct device_engine *engine, struct engine_device *device, enu
     pthread_mutex_init(&engine->lock, NULL);
     pthread_cond_init(&engine->changed, NULL);
     pthread_cond_init(&engine->work, NULL);
+    pthread_cond_init(&engine->relief, NULL);
     list_init(&engine->ready);
     list_init(&engine->issued);
     flight_init(engine);

@@ -37,6 +37,7 @@ struct lease_work;
 
 #define ENGINE_PIECE_NS (500 * NSEC_PER_US) /* about how long a piece of a kernel runs */
 #define ENGINE_NO_RANK  INT_MAX
+#define ENGINE_ANY_RANK INT_MIN
 /* a command of unknown length: in a program of the plan, alone */
 #define ENGINE_ALONE (2 * ENGINE_PIECE_NS)
 #define ENGINE_STAY  INT64_C(-1) /* no command: only to keep the engine */
@@ -69,7 +70,14 @@ struct device_engine {
     struct command_callback *called; /* callbacks that are left to the worker */
     pthread_cond_t work;
     pthread_t thread;
-    /* the worker's rank at its start (client/os_priority.h); ENGINE_NO_RANK: not started */
+    bool relieved;  /* there is a thread that works while the worker is in program code (worker.h) */
+    bool relieving; /* it does a step */
+    pthread_cond_t relief;
+    pthread_t relief_thread;
+    /*
+     * the worker's rank at its start (client/os_priority.h). ENGINE_NO_RANK: not started;
+     * ENGINE_ANY_RANK: it could not be started
+     */
     int rank;
     /* the driving thread stays on the engine between queued commands */
     bool stays;

@@ -30,7 +30,9 @@ struct engine_device {
 void engine_device_init(struct engine_device *device, const struct driver_ops *ops, const char *name,
                         struct engine_device *whole);
 
-/* Its engines are threads on the cores of this machine (client/lease.h: lease_on_cores). */
+/*
+ * The device's engines are threads on the cores of this machine (client/lease.h: lease_on_cores).
+ */
 void engine_device_on_cores(struct engine_device *device);
 
 /*

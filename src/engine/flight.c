@@ -113,6 +113,22 @@ static bool has_room(const struct flight_ring *ring, int64_t predicted)
     return ring->n == 0 || (ring->n < FLIGHT_ROOM - SPARE && ring->ns + predicted <= engine_most_in_flight());
 }
 
+/*
+ * Is the ring's order still that of one driver's queue, with this command behind the others? Two
+ * threads may note their commands in another order than the driver got them.
+ */
+static bool keeps_order(struct flight_ring *ring, const struct flight *flight)
+{
+    if (!flight->queue->in_order)
+        return false;
+    if (ring->n == 0) {
+        ring->thread = pthread_self();
+        return true;
+    }
+    return ring->ordered && entry(ring, 0)->queue_number == flight->queue->number &&
+           pthread_equal(ring->thread, pthread_self());
+}
+
 /* The newest entry, if this command belongs to it; NULL: the command needs an entry of its own. */
 static struct flight *same_entry(struct flight_ring *ring, const struct flight *flight)
 {
@@ -241,7 +257,7 @@ static void measure_run(struct device_engine *engine, unsigned n, const struct f
 }
 
 /*
- * Copies in both directions may be in one ring, and commands of both APIs: each direction has its
+ * Copies in both directions may be in one ring, and commands of both APIs. Each direction has its
  * own reports, and each API its own clock.
  */
 static void measure_all(struct device_engine *engine, unsigned n, const struct flight flights[])
@@ -420,8 +436,7 @@ void flight_add(struct device_engine *engine, const struct flight *flight)
     while (ring->n == FLIGHT_ROOM) /* other threads filled it since there was room */
         flight_reap_locked(engine, true);
     first = ring->n == 0;
-    ring->ordered = flight->queue->in_order &&
-                    (first || (ring->ordered && entry(ring, 0)->queue_number == flight->queue->number));
+    ring->ordered = keeps_order(ring, flight);
     *entry(ring, ring->n) = *flight;
     entry(ring, ring->n)->queue_number = flight->queue->number;
     entry(ring, ring->n)->n_commands = 1;

@@ -7,6 +7,7 @@
 #ifndef ENGINE_FLIGHT_H
 #define ENGINE_FLIGHT_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,9 +39,11 @@ struct flight_ring { /* under the engine's lock */
     struct flight entries[FLIGHT_ROOM];
     unsigned first, n;
     unsigned n_commands; /* of all entries */
-    bool ordered;        /* all of one in-order queue: the newest is complete only if all are */
-    int64_t ns;          /* predicted time of the ring */
-    atomic_uint any;     /* n, readable without the lock */
+    /* all of one in-order queue, and noted by one thread: the newest is complete only if all are */
+    bool ordered;
+    pthread_t thread; /* noted the oldest */
+    int64_t ns;       /* predicted time of the ring */
+    atomic_uint any;  /* n, readable without the lock */
     struct mark_listener listener;
 };
 
@@ -59,7 +62,7 @@ void flight_add(struct device_engine *engine, const struct flight *flight);
 bool flight_room(struct device_engine *engine, int64_t predicted);
 
 /*
- * The ring has no room for a command of that length: gives its older half at most two milliseconds
+ * The ring has no room for a command of that length. Gives its older half at most two milliseconds
  * to end, so that the driver stays busy meanwhile. Is there room now? For callers that know that
  * all of the ring is short.
  */

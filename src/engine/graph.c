@@ -166,10 +166,8 @@ void graph_wait_mark(struct command *command, struct mark *mark)
     command->n_waiting++;
     graph_unlock();
     command_ref(command);
-    if (!ops->mark_notify(mark, &command->listener)) {
-        (void)ops->mark_wait(mark);
-        on_mark(&command->listener, COMMAND_COMPLETE);
-    }
+    if (!ops->mark_notify(mark, &command->listener))
+        on_mark(&command->listener, ops->mark_wait(mark));
 }
 
 void graph_close(struct command *command)

@@ -301,10 +301,11 @@ int pipe_run(struct piece_pipe *pipe, struct piece_cut *cut, struct piece_source
     const struct driver_ops *ops = pipe->command->ops;
     int code = 0;
 
-    while ((source.begin < source.end || source.more) && code == 0 &&
-           (cut->to_the_end || !worker_stopping())) {
+    while ((source.begin < source.end || source.more) && code == 0) {
         double fits;
 
+        if (!cut->to_the_end && worker_stopping())
+            return ops->inherited_failure;
         take_turn(pipe, cut);
         fits = fitting_units(cut, pipe->command->meter);
         cut->step = next_step(cut, fits);

@@ -52,6 +52,7 @@ void pipe_begin(struct piece_pipe *pipe, struct device_engine *engine, struct co
 /*
  * Gives the units to the driver by driver_ops::issue_range, as pieces. The newest piece may still
  * be in flight on return. 0, or the first negative code: earlier pieces have run or are in flight.
+ * If the process ends before the last unit was given, driver_ops::inherited_failure.
  */
 int pipe_run(struct piece_pipe *pipe, struct piece_cut *cut, struct piece_source source);
 

@@ -196,8 +196,8 @@ static inline bool runtime_off(void)
 /*
  * Registers the exit handler with atexit(): when a queue is made, and after each build.
  *
- * The handler must run before the driver's own exit handlers and the destructors of its statics: a
- * running build of the front would lose the compiler. Handlers run in reverse order of
+ * The handler must run before the driver's own exit handlers and the destructors of its statics.
+ * Otherwise a running build of the front would lose the compiler. Handlers run in reverse order of
  * registration, and compilers make their statics when first used. So the handler is registered
  * again after every build, at most RUNTIME_EXIT_HANDLERS times per front: later builds make no new
  * statics.

@@ -57,9 +57,14 @@ bool step_has_work(const struct device_engine *engine)
  */
 void step_wake_workers(void)
 {
-    for (int kind = 0; step_thread.helping && kind < ENGINE_N; kind++)
-        if (!step_thread.helping->engines[kind].driven && step_has_work(&step_thread.helping->engines[kind]))
-            pthread_cond_signal(&step_thread.helping->engines[kind].work);
+    for (int kind = 0; step_thread.helping && kind < ENGINE_N; kind++) {
+        struct device_engine *engine = &step_thread.helping->engines[kind];
+
+        if (!engine->driven && step_has_work(engine)) {
+            pthread_cond_signal(&engine->work);
+            pthread_cond_signal(&engine->relief);
+        }
+    }
 }
 
 /* Under the graph's lock. */

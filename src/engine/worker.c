@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "client/lease.h"
 #include "client/session.h"
 #include "client/os_priority.h"
 #include "engine/graph.h"
@@ -12,21 +13,25 @@
 
 /*
  * Under the graph's lock, unlocked meanwhile: runs the callbacks that are due. They may take long;
- * a thread that waits for the engine's commands drives the engine meanwhile.
+ * a thread that waits for the engine's commands drives the engine meanwhile. If the daemon asks for
+ * the lease, another thread does (worker_drain()).
  */
 static bool run_called(struct device_engine *engine)
 {
     struct command_callback *due = engine->called;
+    bool keeps = step_has_work(engine);
 
     if (!due)
         return false;
     engine->called = NULL;
-    if (step_has_work(engine))
+    if (keeps)
         graph_wake_locked();
     engine->calling++;
     if (engine->stopping)
         pthread_cond_broadcast(&engine->work);
     graph_unlock();
+    if (keeps && engine->lease)
+        lease_arm_reaper(engine->lease, true);
     graph_run_callbacks(due);
     graph_lock();
     engine->calling--;
@@ -52,17 +57,52 @@ static void *run_worker(void *argument)
     return NULL;
 }
 
-/* Under the graph's lock. */
-static void start(struct device_engine *engine)
+/* In the worker's place, while it is in program code. */
+static void *run_relief(void *argument)
+{
+    struct device_engine *engine = argument;
+    struct session *session = runtime_session();
+
+    if (session)
+        session_register_thread(session, gettid());
+    graph_lock();
+    while (!engine->stopping) {
+        bool stepped;
+
+        engine->relieving = true;
+        stepped = engine->calling && step_run(engine, NULL);
+        engine->relieving = false;
+        if (stepped)
+            continue;
+        if (step_has_work(engine)) /* the worker is back */
+            pthread_cond_signal(&engine->work);
+        pthread_cond_wait(&engine->relief, &runtime.graph.lock);
+    }
+    graph_unlock();
+    return NULL;
+}
+
+/* Without the program's signals. */
+static bool create(pthread_t *thread, void *(*run)(void *), struct device_engine *engine)
 {
     sigset_t all, old;
+    bool created;
 
-    if (engine->started || engine->stopping)
-        return;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    engine->started = pthread_create(&engine->thread, NULL, run_worker, engine) == 0;
+    created = pthread_create(thread, NULL, run, engine) == 0;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return created;
+}
+
+/* Under the graph's lock. If no thread can be had, any thread that waits may drive the engine. */
+static void start(struct device_engine *engine)
+{
+    if (engine->started || engine->stopping)
+        return;
+    engine->started = create(&engine->thread, run_worker, engine);
+    if (!engine->started)
+        engine->rank = ENGINE_ANY_RANK;
 }
 
 void worker_ready(struct device_engine *engine, struct command *command)
@@ -72,6 +112,10 @@ void worker_ready(struct device_engine *engine, struct command *command)
     /* otherwise this thread may take the command, or wakes the worker */
     if (step_thread.helping != engine->device)
         pthread_cond_signal(&engine->work);
+    if (engine->calling || !engine->started) { /* the worker cannot take it now */
+        graph_wake_locked();
+        pthread_cond_signal(&engine->relief);
+    }
 }
 
 bool worker_drives(const struct device_engine *engine)
@@ -82,16 +126,20 @@ bool worker_drives(const struct device_engine *engine)
 bool worker_call(struct device_engine *engine, struct command_callback *due)
 {
     struct command_callback **tail;
+    bool taken;
 
     if (!step_thread.driving)
         return false;
     graph_lock();
-    for (tail = &engine->called; *tail; tail = &(*tail)->next)
-        ;
-    *tail = due;
-    pthread_cond_signal(&engine->work);
+    taken = engine->started && !engine->gone;
+    if (taken) {
+        for (tail = &engine->called; *tail; tail = &(*tail)->next)
+            ;
+        *tail = due;
+        pthread_cond_signal(&engine->work);
+    }
     graph_unlock();
-    return true;
+    return taken;
 }
 
 /*
@@ -140,6 +188,9 @@ void worker_drain(struct device_engine *engine)
     engine->drain = true;
     start(engine);
     pthread_cond_signal(&engine->work);
+    if (engine->calling && !engine->relieved && !engine->stopping)
+        engine->relieved = create(&engine->relief_thread, run_relief, engine);
+    pthread_cond_signal(&engine->relief);
     graph_unlock();
 }
 
@@ -153,31 +204,39 @@ static void announce_to(struct device_engine *engine)
 {
     engine->stopping = true;
     pthread_cond_broadcast(&engine->work);
+    pthread_cond_broadcast(&engine->relief);
 }
 
 /*
- * Waits until no thread works for the engine, or a thread is in the program's code and may never
- * come back, or the time is over (NULL: no limit).
+ * Waits until no thread works for the engine, or the time is over (NULL: no limit). Ends early if a
+ * thread is in the program's code, which may never come back, and no other thread does a step.
  */
 static void stop(struct device_engine *engine, const struct timespec *until)
 {
     bool others; /* threads other than the calling thread */
+    bool relieved;
     int result = 0;
 
     graph_lock();
     while ((others = (engine->started && !engine->gone && engine != step_thread.serving) ||
                      (engine->driven && !worker_drives(engine))) &&
-           !engine->calling && result == 0)
+           engine->calling <= engine->relieving && result == 0)
         result = until ? pthread_cond_timedwait(&engine->work, &runtime.graph.lock, until)
                        : pthread_cond_wait(&engine->work, &runtime.graph.lock);
     engine->left = others;
+    relieved = engine->relieved;
+    engine->relieved = false;
     if (others && engine->started) {
         (void)pthread_detach(engine->thread); /* it may still end before the process does */
         engine->started = false;
     }
     graph_unlock();
+    if (relieved && others)
+        (void)pthread_detach(engine->relief_thread);
     if (others)
         return;
+    if (relieved)
+        pthread_join(engine->relief_thread, NULL);
     if (engine->started && engine != step_thread.serving)
         pthread_join(engine->thread, NULL);
     if (!worker_drives(engine))
@@ -213,7 +272,7 @@ static void stop_device(struct engine_device *device, baton_nsec begin_at)
 }
 
 /*
- * All engines stop before the first one is waited for: a worker that wakes meanwhile must not begin
+ * All engines stop before the first one is waited for. A worker that wakes meanwhile must not begin
  * to wait for a kernel that never ends.
  */
 void worker_stop_all(void)

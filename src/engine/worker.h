@@ -7,6 +7,9 @@
  * (worker_help). Each thread that need not be woken saves 0.05 to 0.1 ms before an urgent result.
  * One thread at a time drives an engine, for one step: one command given to the driver, or followed
  * to its end.
+ *
+ * If the daemon wants the lease while the worker is in a callback of the program, a second thread
+ * does the worker's steps until the callback returns. It is started when first needed.
  */
 #ifndef ENGINE_WORKER_H
 #define ENGINE_WORKER_H
@@ -21,10 +24,10 @@
 void worker_ready(struct device_engine *engine, struct command *command);
 
 /*
- * With the graph's lock held, unlocked meanwhile, on a program's thread that waits for the queue's
- * commands up to `last` (NULL: all): does one step for them. False: there is no step for this
- * thread now; other threads do the work, and it may sleep. After the last call, and before the lock
- * is unlocked: worker_help_ends().
+ * Does one step for the queue's commands up to `last` (NULL: all), on a program's thread that waits
+ * for them. With the graph's lock held, unlocked meanwhile. False: there is no step for this thread
+ * now; other threads do the work, and it may sleep. After the last call, and before the lock is
+ * unlocked: worker_help_ends().
  */
 bool worker_help(const struct command_queue *queue, const struct command *last);
 void worker_help_ends(void);
@@ -35,7 +38,7 @@ bool worker_drives(const struct device_engine *engine);
 /*
  * If the calling thread drives an engine, leaves the program's callbacks to the worker, between two
  * steps. The callbacks may need a lock of a thread that waits for the engine. False: the calling
- * thread drives no engine, and must run them itself.
+ * thread drives no engine, or the engine has no worker: the calling thread must run them itself.
  */
 bool worker_call(struct device_engine *engine, struct command_callback *due);
 
@@ -52,7 +55,7 @@ void worker_finish_issued(struct device_engine *engine);
 void worker_announce_stop(void);
 /*
  * Then: lets the workers end at the next border and joins them; queued commands do not run. A
- * worker in program code (a callback, a native function) is left behind: that code may wait for
+ * worker in program code (a callback, a native function) is left behind. That code may wait for
  * ever for a lock of the exiting thread. So is a worker that is still busy after the patience of
  * its front (driver_ops::exit_patience), since a kernel may never end.
  */

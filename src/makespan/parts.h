@@ -1,11 +1,11 @@
 /*
  * A kernel cut at its barriers.
  *
- * If all warps belong to one group, every warp begins a part in the same cycle: the one after the
- * last warp has ended the previous part. So a schedule of the kernel is one schedule per part, each
- * chosen freely, one after the other. The worst makespan of the kernel is exactly the sum of the
- * parts' worst makespans. This does not hold for several groups, whose warps wait for their own
- * group only.
+ * If all warps belong to one group, every warp begins a part in the same cycle. That is the cycle
+ * after the last warp has ended the previous part. So a schedule of the kernel is one schedule per
+ * part, each chosen freely, one after the other. The worst makespan of the kernel is exactly the
+ * sum of the parts' worst makespans. This does not hold for several groups, whose warps wait for
+ * their own group only.
  */
 #ifndef MAKESPAN_PARTS_H
 #define MAKESPAN_PARTS_H

@@ -33,7 +33,7 @@ static inline uint16_t entry_make(unsigned warp, unsigned unit)
 int entries_make(const struct problem *problem, const uint16_t order[], uint16_t ret_entries[]);
 
 /*
- * The occupied slots after a part of the string: one block of memory without pointers, so that it
+ * The occupied slots after a part of the string. One block of memory without pointers, so that it
  * can be copied and compared as a whole. It begins with uint32_t[warps], the first cycle in which
  * each warp may execute. Then follows, for each unit in use and for the cap on issue, a map of 64
  * cycles at a time. Bit c of its first word says that cycle c has room. If all capacities are small

@@ -47,9 +47,9 @@ state_id state_number(const struct state_space *space, const uint8_t count[]);
 void state_unpack(const struct state_space *space, state_id state, uint8_t ret_count[]);
 
 /*
- * The pseudo-precedence string (warps from 0) of the schedule that passes through path[0..n_path):
- * the first state is all warps at the start, each further one a cycle later, the last all done.
- * Writes n * W entries.
+ * The pseudo-precedence string (warps from 0) of the schedule that passes through path[0..n_path).
+ * In the first state all warps are at the start, in the last one all are done. Each further state
+ * is a cycle later. Writes n * W entries.
  */
 int state_path_order(const struct state_space *space, const state_id path[], size_t n_path,
                      uint16_t ret_order[]);

@@ -151,8 +151,8 @@ baton_nsec segment_length_placed(const struct platform *platform, const struct t
                                  const struct segment *segment, unsigned gpus, enum placement_kind placed);
 
 /*
- * The longest piece of the segment: piece_ms, or the longest explicit piece, or for a copy with
- * `bytes` the time of the platform's chunk at the copy's own rate. 0: it runs whole.
+ * The longest piece of the segment: piece_ms, or the longest explicit piece. For a copy with
+ * `bytes` it is the time of the platform's chunk at the copy's own rate. 0: it runs whole.
  */
 baton_nsec segment_piece(const struct platform *platform, const struct segment *segment);
 

@@ -22,6 +22,8 @@ struct opencl_front front = {
     .widening = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER},
     .spread = {.lock = PTHREAD_MUTEX_INITIALIZER,
                .changed = PTHREAD_COND_INITIALIZER,
+               .landing_lock = PTHREAD_MUTEX_INITIALIZER,
+               .landed = PTHREAD_COND_INITIALIZER,
                .buffers_lock = PTHREAD_MUTEX_INITIALIZER,
                .placement.job_place = PLACE_HOME},
 };

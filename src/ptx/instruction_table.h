@@ -5,13 +5,13 @@
  *
  * A row's modifiers are groups in the order in which they are written: `a|b` one of these, `a|b?`
  * one or none, `a|b?a` none means a. A group that begins with `:` is a type (the first is T, the
- * second U); one that begins with `-` does not change which function computes the value.
+ * second U). A group that begins with `-` does not change which function computes the value.
  *
  * A row's operands: destinations, `=`, sources. T, U: of that type; W: twice as wide as T; u: 32
- * bits; s: 64 bits; P: predicate, Q: predicate and optionally a second (`p|q`), p: predicate that
- * may be negated; D: T and optionally a predicate (`d|p`); V: T, or a vector of .v2/.v4/.v8 of
- * them; C: a vector of four T; A: `[address]`; X: `[object, coordinates]`; i: an integer constant;
- * L: a label; ? behind one: optional.
+ * bits; s: 64 bits. P: predicate; Q: predicate and optionally a second (`p|q`); p: predicate that
+ * may be negated. D: T and optionally a predicate (`d|p`). V: T, or a vector of .v2/.v4/.v8 of
+ * them; C: a vector of four T. A: `[address]`; X: `[object, coordinates]`. i: an integer constant;
+ * L: a label. `?` behind one: optional.
  */
 #ifndef PTX_INSTRUCTION_TABLE_H
 #define PTX_INSTRUCTION_TABLE_H

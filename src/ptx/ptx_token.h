@@ -54,8 +54,8 @@ bool ptx_token_is(const struct ptx_source *source, const struct ptx_token *token
 unsigned ptx_token_column(const struct ptx_source *source, const struct ptx_token *token);
 
 /*
- * The token behind a .loc or .file directive, which has no semicolon: `.loc 1 5 3`, with
- * `, function_name NAME` and `, inlined_at 1 4 2` or without; `.file 1 "a.cu"`.
+ * The token behind a .loc or .file directive, which has no semicolon. Examples: `.loc 1 5 3`, the
+ * same with `, function_name NAME` or `, inlined_at 1 4 2` behind it, `.file 1 "a.cu"`.
  */
 const struct ptx_token *ptx_location_end(const struct ptx_source *source, const struct ptx_token *token);
 

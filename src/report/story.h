@@ -1,7 +1,7 @@
 /*
  * Several result files on one page: the output of `baton report`. Inputs are the JSON that other
- * commands print: a trace, a simulation, an analysis or plan, a batch, a makespan, a study's
- * ranking, a daemon's status. Inputs that name the same tasks belong together, so that responses
+ * commands print. It is a trace, a simulation, an analysis or plan, a batch, a makespan, a study's
+ * ranking, or a daemon's status. Inputs that name the same tasks belong together, so that responses
  * are drawn against bounds.
  */
 #ifndef REPORT_STORY_H

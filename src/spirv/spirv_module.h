@@ -1,8 +1,7 @@
 /*
  * A SPIR-V module as instructions with an index of ids. spirv_read() checks what the rest of the
- * folder relies on: lengths, ids below the bound, one definition per id, functions that begin and
- * end, blocks that begin with a label and end with a terminator. It does not check types; the
- * driver does.
+ * folder relies on: lengths, ids below the bound, one definition per id. Functions begin and end;
+ * blocks begin with a label and end with a terminator. It does not check types; the driver does.
  *
  * Everything lives in the caller's arena. The words are copied, in the host's byte order.
  */

@@ -26,8 +26,8 @@ struct border {
 void border_init(struct border *border, uint32_t begin, uint32_t nominal, uint32_t end, uint32_t grain);
 
 /*
- * The next groups for one side, in one range: at most `step` of its own part, or at most that or a
- * grain of the other's. False: nothing is left for this side.
+ * The next groups for one side, in one range. At most `step` of its own part, or of the other's at
+ * most that or a grain. False: nothing is left for this side.
  */
 bool border_take(struct border *border, enum border_side side, uint32_t step, uint32_t *ret_begin,
                  uint32_t *ret_end);

@@ -6,8 +6,8 @@
  *
  * Why a granule. A device that stores an element may change only some of its bytes. If two devices
  * stored different values into one element, merging byte by byte could mix them into a value that
- * neither wrote. So a conflict is judged per granule: two devices that both changed a granule and
- * differ in it are a conflict, even if their changed bytes do not overlap. A granule at least as
+ * neither wrote. So a conflict is judged per granule. Two devices that both changed a granule and
+ * differ in it are in conflict, even if their changed bytes do not overlap. A granule at least as
  * large as the kernel's largest store is therefore safe. A larger one can only report a false
  * conflict, and then the kernel runs on one device. Storing the value that was there already is no
  * change. Then the other device's value wins, which is one of the two that a single device could

@@ -6,9 +6,9 @@
  *
  * A byte is valid at a place if that copy holds what one device alone would hold. After a split
  * launch the written ranges are *partial*: no device is valid there. Each device has the writes of
- * its own share, and the shadow holds the bytes from which all of them began (if the merge needs
- * it). Every byte outside partial ranges is valid at one place at least. Home is that place
- * whenever the program can see the buffer.
+ * its own share. If the merge needs it, the shadow holds the bytes from which all of them began.
+ * Every byte outside partial ranges is valid at one place at least. Home is that place whenever the
+ * program can see the buffer.
  */
 #ifndef SPREAD_COHERENCE_H
 #define SPREAD_COHERENCE_H

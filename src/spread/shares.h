@@ -9,8 +9,8 @@
 enum { SHARES_MAX = 16 };
 
 /*
- * Borders between shares are multiples of `wanted` if there are enough groups, so that neighbours
- * do not share a cache line of output; else of 1.
+ * Borders between shares are multiples of `wanted`, so that neighbours do not share a cache line of
+ * output. With too few groups for that, they are multiples of 1.
  */
 uint32_t shares_grain(uint32_t n_groups, unsigned n, uint32_t wanted);
 

@@ -9,8 +9,8 @@
 
 /*
  * The lowest rate (bytes per nanosecond) of flow `self` at any time. Any of the other flows may be
- * active, but never two with the same owner[], because a task has one copy in progress at a time.
- * The rate holds for the topology's graph and for its look-up table.
+ * active, but never two with the same owner[]: a task has one copy in progress at a time. The rate
+ * holds for the topology's graph and for its look-up table.
  *
  * Proof. While the flows of a set A are active, max-min fairness gives each flow at least the least
  * of capacity_l / n_l over its links l. Here n_l flows of A cross l. The first link to fill up

@@ -109,8 +109,8 @@ static char *temporary_name(const char *folder, const char *prefix)
 }
 
 /*
- * No fsync: the entry contains its own hash, so one that a crash has truncated is recognised, and a
- * build does not wait for a disk.
+ * No fsync, so that a build does not wait for a disk. The entry contains its own hash, so one that
+ * a crash has truncated is recognised.
  */
 int cache_write(const char *folder, const char *key, const uint8_t *bytes, size_t n)
 {

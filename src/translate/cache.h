@@ -38,8 +38,8 @@ enum { CACHE_MARK = 9 };
 int cache_mark(const char *folder, char ret_mark[CACHE_MARK]);
 
 /*
- * Removes the entries that were written longest ago until at most `most` are left, and what
- * processes that died had begun to write an hour ago or earlier.
+ * Removes the entries that were written longest ago until at most `most` are left. Also removes
+ * what dead processes began to write an hour ago or earlier.
  */
 void cache_prune(const char *folder, size_t most);
 

@@ -58,8 +58,8 @@ static void copy_entries(const char *from, char *to)
 }
 
 /*
- * The host's environment, but that Baton's front is not preloaded: the process uses no GPU, and a
- * sanitized front cannot be loaded into a program that is not. One block; NULL: no memory.
+ * The host's environment, except that Baton's front is not preloaded. The process uses no GPU, and
+ * a sanitized front cannot be loaded into a program that is not. One block; NULL: no memory.
  */
 static char **make_environment(void)
 {

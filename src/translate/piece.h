@@ -3,9 +3,9 @@
  *
  * The rewritten kernel takes one hidden argument after its own: a struct piece by value. It
  * describes the whole launch and where the piece begins; the kernel computes its group id from it.
- * The driver sees a launch of shape (n * lx, ly, lz) with the program's own local size, work_dim
- * and no offset: some drivers compute wrong values with one (base/driver_quirks.def), and a linear
- * range of groups needs none.
+ * The driver sees a launch of shape (n * lx, ly, lz) with the program's own local size and
+ * work_dim, and no offset. Some drivers compute wrong values with an offset
+ * (base/driver_quirks.def), and a linear range of groups needs none.
  */
 #ifndef TRANSLATE_PIECE_H
 #define TRANSLATE_PIECE_H

@@ -2,10 +2,10 @@
  * Rewrites OpenCL C so that a kernel can run in pieces (translate/piece.h), on behalf of the
  * application's process.
  *
- * translate_program() looks into a disk cache, else asks the program baton-translate in a separate
- * process with bounded time and memory: clang's library never enters the application. If anything
- * fails, the answer is TRANSLATE_WHOLE with a reason, and the caller builds the application's own
- * text, unchanged.
+ * translate_program() looks into a disk cache, else asks the program baton-translate, a separate
+ * process with bounded time and memory. So clang's library never enters the application. If
+ * anything fails, the answer is TRANSLATE_WHOLE with a reason, and the caller builds the
+ * application's own text, unchanged.
  *
  * Thread-safe; keeps no state; installs no signal handler; changes neither the working directory
  * nor any signal mask of other threads. Files: BATON_CACHE_DIR, else $XDG_CACHE_HOME/baton, else

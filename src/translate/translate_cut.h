@@ -1,6 +1,6 @@
 /*
- * Cuts CUDA kernels (ptx/cut/ptx_cut.h) on behalf of the application's process: looks into the disk
- * cache, else asks the program baton-cut in a separate process with bounded time and memory.
+ * Cuts CUDA kernels (ptx/cut/ptx_cut.h) on behalf of the application's process. Looks into the disk
+ * cache, else asks the program baton-cut, a separate process with bounded time and memory.
  *
  * Thread-safe; keeps no state. The cache is that of translate/translate.h. The program: BATON_CUT,
  * else `baton-cut` in the places of translate/ask.h. It is separate from baton-translate because

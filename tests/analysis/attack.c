@@ -236,7 +236,7 @@ static size_t happening(const struct machine *m, unsigned ret_codes[])
     for (size_t i = 0; i < m->pipeline->n_tasks; i++) {
         if (!m->actors[i].active && m->actors[i].next_at <= m->now)
             ret_codes[n++] = (unsigned)i;
-        /* Work that is done is done, even if somebody takes the CPU at this instant. */
+        /* Work that is done is done, even if another job takes the CPU at this instant. */
         if (on_unit(m, i, UNIT_CPU) && m->actors[i].cpu_left == 0)
             ret_codes[n++] = 100 + (unsigned)i;
     }

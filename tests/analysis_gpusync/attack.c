@@ -61,7 +61,7 @@ static size_t generate(struct random_state *random, char *text, size_t size)
     return at;
 }
 
-/* The bound of task i in its CPU cluster if nobody ever waited for a token or a donee, ns. */
+/* The bound of task i in its CPU cluster if no job ever waited for a token or a donee, ns. */
 static baton_nsec without_tokens(const struct gpusync_workspace *workspace, size_t n, size_t i, unsigned cpus)
 {
     double cost[MAX_TASKS + 1], period[MAX_TASKS + 1], deadline[MAX_TASKS + 1];

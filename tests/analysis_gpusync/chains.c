@@ -14,9 +14,9 @@ enum { IN = COPY_REQUEST_IN, OUT = COPY_REQUEST_OUT, PEER = COPY_REQUEST_PEER };
 
 /*
  * Two GPUs, a = 0 (mine) and b = 1. Every other token holder stands in the queues with one request,
- * or none: a copy in (in of its GPU), out, or a pull (in of its GPU and out of the other). Whoever
- * shares a queue with a request ahead of mine, or ahead of one that is, delays me. All stand before
- * me: the worst order.
+ * or none: a copy in (in of its GPU), out, or a pull (in of its GPU and out of the other). A
+ * holder delays me if it shares a queue with a request ahead of mine, or ahead of one that is. All
+ * stand before me: the worst order.
  */
 enum { IDLE = 3 };
 enum { IN_A = 1, OUT_A = 2, IN_B = 4, OUT_B = 8 };

@@ -98,7 +98,7 @@ END_TEST
  * Two clusters of one CPU, k = 1: M = 2, one other request ahead. Task 0 (cluster 0, length 5) can
  * wait for task 1 or 2 (cluster 1, lengths 7 and 4), not for task 3 (cluster 0, length 9): c - 1 =
  * 0 from its own cluster. Direct 7, span 12. Task 3: direct 7, span 16. Task 0 (point 10) donates
- * to task 3 (point 20): 16. Task 3 finds nobody with a later point: 0.
+ * to task 3 (point 20): 16. Task 3 finds no task with a later point: 0.
  */
 START_TEST(two_single_cpus_by_hand)
 {

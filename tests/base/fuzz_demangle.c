@@ -1,6 +1,6 @@
 /*
- * Any bytes as names, one a line: an answer within the buffer, and the same in any larger one; a
- * name that is not mangled stays as it is.
+ * Any bytes as names, one a line. The answer is within the buffer, and the same in any larger one.
+ * A name that is not mangled stays as it is.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /*
- * Exercises OpenCL as a program may, and prints one line per case: codes, what the event says, a
- * hash of every byte that the case could have touched. The lines do not depend on time or
- * addresses, so two runs on one driver, with and without a layer, must print the same. The kernels
- * are those that tests/fake_driver knows.
+ * Exercises OpenCL as a program may, and prints one line per case. It has codes, what the event
+ * says, and a hash of every byte that the case could have touched. The lines do not depend on time
+ * or addresses, so two runs on one driver, with and without a layer, must print the same. The
+ * kernels are those that tests/fake_driver knows.
  */
 #ifndef CONFORMANCE_H
 #define CONFORMANCE_H

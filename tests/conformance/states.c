@@ -111,8 +111,9 @@ static long long switches_asleep(pid_t thread)
 }
 
 /*
- * Opens the gate when the caller sleeps and goes on doing so: it is in its call, which waits for
- * the gate, or in pthread_join() after it. A driver may wait without sleeping, so there is an end.
+ * Opens the gate when the caller sleeps and goes on doing so. The caller is in its call, which
+ * waits for the gate, or in pthread_join() after it. A driver may wait without sleeping, so there
+ * is an end.
  */
 static void *open_gate(void *argument)
 {

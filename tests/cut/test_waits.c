@@ -1,6 +1,6 @@
 /*
- * Which loops wait for other blocks: kernels that nvcc has compiled (loops.cu says why each does or
- * does not), and attacks on the analysis in PTX by hand.
+ * Which loops wait for other blocks. Cases are kernels that nvcc has compiled (loops.cu says why
+ * each does or does not), and attacks on the analysis in PTX by hand.
  */
 #include "../cuda_cpu/device.h"
 #include "pieces.h"

@@ -1,7 +1,7 @@
 /*
- * Linked with --wrap=image_load,--wrap=worker_launch into the tests of the CUDA device: every
- * module is cut as it is loaded, and every launch of a kernel that was cut runs in random pieces,
- * in random order. The tests must not notice.
+ * Linked with --wrap=image_load,--wrap=worker_launch into the tests of the CUDA device. Every
+ * module is cut as it is loaded. Every launch of a kernel that was cut runs in random pieces, in
+ * random order. The tests must not notice.
  */
 #include "base/random.h"
 #include "cuda_cpu/launch.h"

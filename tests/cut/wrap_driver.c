@@ -1,5 +1,5 @@
 /*
- * Linked with --wrap into the workloads over CUDA's driver API: every module is cut as it is
+ * Linked with --wrap into the workloads over CUDA's driver API. Every module is cut as it is
  * loaded, and every launch runs in random pieces, in random order. A kernel that is not cut ends
  * the program: every workload's kernels can be.
  *

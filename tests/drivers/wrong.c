@@ -1,8 +1,8 @@
 /*
- * A program whose kernel is wrong on purpose: work-groups add to one element without an atomic
- * operation, every item of the last group writes one element behind the buffer, and an argument is
- * set that the kernel does not have. Oclgrind must report all three, of the original kernels and of
- * the rewritten ones.
+ * A program whose kernel is wrong on purpose. Work-groups add to one element without an atomic
+ * operation. Every item of the last group writes one element behind the buffer. An argument is set
+ * that the kernel does not have. Oclgrind must report all three, of the original kernels and of the
+ * rewritten ones.
  */
 #include <CL/cl.h>
 #include <stdio.h>

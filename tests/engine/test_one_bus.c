@@ -1,6 +1,6 @@
 /*
- * Copies in both directions of one device, as the engine runs them under the real batond: on one
- * engine with one lease while the daemon arbitrates their bus, and on two otherwise.
+ * Copies in both directions of one device, as the engine runs them under the real batond. They run
+ * on one engine with one lease while the daemon arbitrates their bus, and on two otherwise.
  */
 #include <signal.h>
 #include <stdlib.h>

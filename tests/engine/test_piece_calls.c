@@ -1,7 +1,7 @@
 /*
  * The calls that a copy in chunks costs: each chunk is given to the driver once, waited for once,
  * and its times are read once. Nothing polls, flushes, asks to be notified or hands the chunk to
- * another thread.
+ * another thread. A command of which the end of the process leaves pieces out has failed.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -12,6 +12,7 @@
 #include "engine/engine_device.h"
 #include "engine/pipe.h"
 #include "engine/runtime.h"
+#include "engine/worker.h"
 #include "harness.h"
 
 enum { CHUNK = 512 << 10, CHUNKS = 64 };
@@ -26,6 +27,7 @@ static struct calls {
 
 static struct mark marks[CHUNKS];
 static pid_t issuer;
+static unsigned ends_at;      /* the process begins to end while the driver is given this range; 0: none */
 static uint64_t apart = 1000; /* from one start to the next: no pause between two chunks of 1000 ns */
 
 static int other_status(struct mark *mark)
@@ -92,6 +94,8 @@ static int give_range(struct command *command, struct piece_cut *cut, uint64_t b
     ck_assert_int_eq(gettid(), issuer);
     *ret_end = limit;
     *ret_mark = &marks[calls.ranges++];
+    if (calls.ranges == ends_at)
+        worker_announce_stop();
     (*ret_mark)->refs = 1;
     return 0;
 }
@@ -104,7 +108,8 @@ static const struct driver_ops driver = {.mark_status = other_status,
                                          .mark_keep = keep,
                                          .mark_drop = drop,
                                          .mark_over = over,
-                                         .issue_range = give_range};
+                                         .issue_range = give_range,
+                                         .inherited_failure = -14};
 
 static struct engine_device device;
 static struct command_queue queue;
@@ -123,15 +128,23 @@ static void open_device(void)
     command_resolve(&command);
 }
 
-static void run_chunks(void)
+static int run(bool to_the_end)
 {
-    struct piece_cut cut = {.step = CHUNK, .unit_items = 1, .to_the_end = true, .counter = COUNTER_CHUNKS};
+    struct piece_cut cut = {
+        .step = CHUNK, .unit_items = 1, .to_the_end = to_the_end, .counter = COUNTER_CHUNKS};
     struct piece_pipe pipe;
+    int code;
 
     issuer = gettid();
     pipe_begin(&pipe, command.runs_on, &command);
-    ck_assert_int_eq(pipe_run(&pipe, &cut, (struct piece_source){.end = (uint64_t)CHUNKS * CHUNK}), 0);
+    code = pipe_run(&pipe, &cut, (struct piece_source){.end = (uint64_t)CHUNKS * CHUNK});
     pipe_finish(&pipe);
+    return code;
+}
+
+static void run_chunks(void)
+{
+    ck_assert_int_eq(run(true), 0);
 }
 
 START_TEST(a_chunk_costs_one_call_of_each_kind)
@@ -164,5 +177,35 @@ START_TEST(a_pause_between_two_chunks_is_no_engine_time)
 }
 END_TEST
 
+START_TEST(a_command_that_the_end_of_the_process_cuts_short_has_failed)
+{
+    open_device();
+    ends_at = CHUNKS / 2;
+    ck_assert_int_eq(run(false), driver.inherited_failure);
+    ck_assert_uint_eq(calls.ranges, CHUNKS / 2);
+}
+END_TEST
+
+START_TEST(a_command_whose_last_piece_the_driver_has_when_the_process_ends_has_not)
+{
+    open_device();
+    ends_at = CHUNKS;
+    ck_assert_int_eq(run(false), 0);
+    ck_assert_uint_eq(calls.ranges, CHUNKS);
+}
+END_TEST
+
+START_TEST(chunks_of_a_copy_go_on_while_the_process_ends)
+{
+    open_device();
+    ends_at = 1;
+    run_chunks();
+    ck_assert_uint_eq(calls.ranges, CHUNKS);
+}
+END_TEST
+
 HARNESS_MAIN("engine-piece-calls", 60, a_chunk_costs_one_call_of_each_kind,
-             a_pause_between_two_chunks_is_no_engine_time)
+             a_pause_between_two_chunks_is_no_engine_time,
+             a_command_that_the_end_of_the_process_cuts_short_has_failed,
+             a_command_whose_last_piece_the_driver_has_when_the_process_ends_has_not,
+             chunks_of_a_copy_go_on_while_the_process_ends)

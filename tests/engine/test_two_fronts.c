@@ -1,6 +1,6 @@
 /*
- * Two fronts in one process, as in a program that uses two GPU APIs: one engine for one GPU, each
- * mark asked through its own front, one job over both, one end.
+ * Two fronts in one process, as in a program that uses two GPU APIs. One GPU has one engine, each
+ * mark is asked through its own front, and both have one job and one end.
  */
 #include <stdlib.h>
 

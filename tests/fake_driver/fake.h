@@ -1,7 +1,7 @@
 /*
  * A small OpenCL driver for tests: asynchronous, scriptable, and honest about data. Copies, fills
- * and a few built-in kernels (kernels.c) really run, so that a test can check bytes; how long a
- * command takes and which call fails is said by a script. Select it with
+ * and a few built-in kernels (kernels.c) really run, so that a test can check bytes. A script says
+ * how long a command takes and which call fails. Select it with
  * OCL_ICD_VENDORS=/path/libfake-opencl.so.
  *
  * FAKE_CL holds the script, entries separated by ';' (CALL is an entry point without "clEnqueue" or
@@ -31,8 +31,8 @@
  *   buffers VERSION          the version of cl_khr_command_buffer, such as 0.9.5; 0.0.0: none
  *
  * FAKE_CL_LOG names a file that gets one line per executed command: CALL queue begin_ns end_ns
- * groups bytes active thread; active: how many commands of its queue, with it, were enqueued and
- * not complete when it ended; thread: what ran it.
+ * groups bytes active thread. active: how many commands of its queue, with it, were enqueued and
+ * not complete when it ended. thread: what ran it.
  */
 #ifndef FAKE_H
 #define FAKE_H

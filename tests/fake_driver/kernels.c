@@ -1,7 +1,7 @@
 /*
  * The kernels that the fake driver knows, found by name in a program's source. Each runs one
- * work-group at a time and sees its ids as OpenCL C would, through the descriptor when it is
- * launched as a piece (translate/piece.h).
+ * work-group at a time and sees its ids as OpenCL C would. A kernel that is launched as a piece
+ * sees them through the descriptor (translate/piece.h).
  */
 #include "fake.h"
 

@@ -2,12 +2,8 @@
 # tools/check-globals sees what is planted: mutable objects that are not declared, at file scope, in
 # a function, and of a thread; a library with two states; a line that declares nothing. And it
 # passes the same tree without them.
-set -uo pipefail
-check=$BATON_SOURCE/tools/check-globals
-root=$(mktemp -d) || exit 1
-trap 'rm -rf "$root"' EXIT
-passed=0
-failed=0
+# shellcheck source=tests/planted.sh
+source "$BATON_SOURCE/tests/planted.sh" check_configured
 
 clean_tree() {
     rm -rf "${root:?}"/*
@@ -40,18 +36,9 @@ configure() {
     } >"$root/build/compile_commands.json"
 }
 
-# expects NAME PATTERN: the tree fails with a line that matches; '' as pattern: it passes.
-expects() {
-    local output code=0
+check_configured() { # ROOT
     configure
-    output=$("$check" "$root/build" "$root" 2>&1) || code=$?
-    if [ -z "$2" ]; then
-        [ "$code" -eq 0 ] && [ -z "$output" ]
-    else
-        [ "$code" -ne 0 ] && grep -qE "$2" <<<"$output"
-    fi && passed=$((passed + 1)) && return
-    failed=$((failed + 1))
-    printf 'FAILED: %s (exit status %d)\n%s\n' "$1" "$code" "$output"
+    "$BATON_SOURCE/tools/check-globals" "$1/build" "$1"
 }
 
 clean_tree
@@ -101,5 +88,4 @@ clean_tree
 sed -i 's,^state front/deep,state tool,' "$root/tools/globals.txt"
 expects "a state in another library's source" 'globals.txt:4: src/front/deep/deep.c is not a source of tool'
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+planted_end

@@ -1,12 +1,8 @@
 #!/usr/bin/env bash
 # tools/check-layering sees what is planted: an include beyond the table, circles of folders and of
 # headers, an API's name where none may be; and it passes the same tree without them.
-set -uo pipefail
-check=$BATON_SOURCE/tools/check-layering
-root=$(mktemp -d) || exit 1
-trap 'rm -rf "$root"' EXIT
-passed=0
-failed=0
+# shellcheck source=tests/planted.sh
+source "$BATON_SOURCE/tests/planted.sh" "$BATON_SOURCE/tools/check-layering"
 
 clean_tree() {
     rm -rf "${root:?}"/*
@@ -21,19 +17,6 @@ clean_tree() {
     echo '#include "front/graph/graph.h"' >"$root/src/front/front.c"
     echo 'struct graph;' >"$root/src/front/graph/graph.h"
     echo '#include "front/graph/graph.h"' >"$root/src/front/enqueue/submit.c"
-}
-
-# expects NAME PATTERN: the tree fails with a line that matches; '' as pattern: it passes.
-expects() {
-    local output code=0
-    output=$("$check" "$root" 2>&1) || code=$?
-    if { [ -z "$2" ] && [ "$code" -eq 0 ]; } ||
-        { [ -n "$2" ] && [ "$code" -ne 0 ] && grep -qE "$2" <<<"$output"; }; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        printf 'FAILED: %s (exit status %d)\n%s\n' "$1" "$code" "$output"
-    fi
 }
 
 clean_tree
@@ -76,5 +59,4 @@ clean_tree
 echo 'int of(cl_event event);' >"$root/src/engine/mark.h"
 expects 'an API is named' 'src/engine names a GPU API'
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+planted_end

@@ -1,12 +1,8 @@
 #!/usr/bin/env bash
 # tools/check-names finds what is planted: two files of one name; a tag, an enumerator of a header
 # or a function that is defined twice; and it passes the same tree without them.
-set -uo pipefail
-check=$BATON_SOURCE/tools/check-names
-root=$(mktemp -d) || exit 1
-trap 'rm -rf "$root"' EXIT
-passed=0
-failed=0
+# shellcheck source=tests/planted.sh
+source "$BATON_SOURCE/tests/planted.sh" "$BATON_SOURCE/tools/check-names"
 
 clean_tree() {
     rm -rf "${root:?}"/*
@@ -20,19 +16,6 @@ clean_tree() {
     printf '#if 1\nint b_g(int x)\n{\n}\n#else\nint b_g(int x)\n{\n}\n#endif\nint cuInit(int x)\n{\n}\n' \
         >"$root/src/b/g.c"
     touch "$root"/src/{a,b}/main.c "$root"/src/{a,cli,cli/plan}/plan.c "$root/include/baton/x.h"
-}
-
-# expects NAME PATTERN: the check fails with a line that matches; '' as pattern: it passes.
-expects() {
-    local output code=0
-    output=$("$check" "$root" 2>&1) || code=$?
-    if [ -z "$2" ]; then
-        [ "$code" -eq 0 ] && [ -z "$output" ]
-    else
-        [ "$code" -ne 0 ] && grep -qE "$2" <<<"$output"
-    fi && passed=$((passed + 1)) && return
-    failed=$((failed + 1))
-    printf 'FAILED: %s (exit status %d)\n%s\n' "$1" "$code" "$output"
 }
 
 clean_tree
@@ -74,5 +57,4 @@ clean_tree
 printf '/*\nint a_f(int x)\n{\n}\n */\nstatic int a_f(int x)\n{\n}\nint a_f(int x);\n' >>"$root/src/b/g.c"
 expects 'comments, static functions and declarations are no second definitions' ''
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+planted_end

@@ -1,12 +1,8 @@
 #!/usr/bin/env bash
 # tools/check-paths finds what is planted: documents and comments that name files or functions that
 # do not exist; and it passes the same tree without them.
-set -uo pipefail
-check=$BATON_SOURCE/tools/check-paths
-root=$(mktemp -d) || exit 1
-trap 'rm -rf "$root"' EXIT
-passed=0
-failed=0
+# shellcheck source=tests/planted.sh
+source "$BATON_SOURCE/tests/planted.sh" "$BATON_SOURCE/tools/check-paths"
 
 clean_tree() {
     rm -rf "${root:?}"/*
@@ -17,19 +13,6 @@ clean_tree() {
         >"$root/src/a/x.c"
     printf '/*\n * Of all: x.c, deep/y.h, *_z.h, <CL/cl.h>, src/a/x.c.\n */\n' >"$root/src/a/deep/y.h"
     touch "$root"/{src/b/z.h,include/baton/p.h,tests/a/t.c}
-}
-
-# expects NAME PATTERN: the check fails with a line that matches; '' as pattern: it passes.
-expects() {
-    local output code=0
-    output=$("$check" "$root" 2>&1) || code=$?
-    if [ -z "$2" ]; then
-        [ "$code" -eq 0 ] && [ -z "$output" ]
-    else
-        [ "$code" -ne 0 ] && grep -qE "$2" <<<"$output"
-    fi && passed=$((passed + 1)) && return
-    failed=$((failed + 1))
-    printf 'FAILED: %s (exit status %d)\n%s\n' "$1" "$code" "$output"
 }
 
 clean_tree
@@ -59,5 +42,4 @@ clean_tree
 echo '/* q.h */' >"$root/include/baton/p.h"
 expects 'a comment of a public header' 'include/baton/p.h:1: no such file: q.h'
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+planted_end

@@ -2,12 +2,8 @@
 # tools/check-lines finds what is planted: wide lines of each kind, a long file, function or
 # paragraph, and an entry of its list that is no longer needed; and it passes the same tree without
 # them.
-set -uo pipefail
-check=$BATON_SOURCE/tools/check-lines
-root=$(mktemp -d) || exit 1
-trap 'rm -rf "$root"' EXIT
-passed=0
-failed=0
+# shellcheck source=tests/planted.sh
+source "$BATON_SOURCE/tests/planted.sh" "$BATON_SOURCE/tools/check-lines"
 
 wide() { printf "%$1s" '' | tr ' ' x; } # WIDTH
 lines() { seq -f 'int x%g;' "$1"; } # N
@@ -22,25 +18,16 @@ clean_tree() {
     wide 400 >"$root/tests/corpus/x"
 }
 
-# expects NAME PATTERN: the check fails with a line that matches; '' as pattern: it passes.
-expects() {
-    local output code=0
-    output=$("$check" "$root" 2>&1) || code=$?
-    if [ -z "$2" ]; then
-        [ "$code" -eq 0 ]
-    else
-        [ "$code" -ne 0 ] && grep -qE "$2" <<<"$output"
-    fi && passed=$((passed + 1)) && return
-    failed=$((failed + 1))
-    printf 'FAILED: %s (exit status %d)\n%s\n' "$1" "$code" "$output"
-}
-
 clean_tree
 expects 'a tree within its limits passes, data of any width' ''
 
 clean_tree
 printf 'int %s;\n' "$(wide 106)" >>"$root/src/x.c"
 expects 'a line of C' 'src/x.c:3: 111 columns \(at most 110\)'
+
+clean_tree
+wide 111 >"$root/docs/x.tsv"
+expects 'a line of a list' 'docs/x.tsv:1: 111 columns'
 
 clean_tree
 printf '\t\t%s\n' "$(wide 95)" >"$root/Makefile"
@@ -98,5 +85,4 @@ expects 'a long function' 'src/x.c:2: far has 61 lines \(at most 60\)'
 echo 'src/x.c 61 far' >"$root/tools/longer.txt"
 expects 'a long function that is listed' ''
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+planted_end

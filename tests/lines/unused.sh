@@ -2,12 +2,8 @@
 # tools/check-unused finds what is planted: a function that is only declared and defined, or named
 # in a comment or in tests besides; and it passes calls, pointers in tables, names that macros paste
 # and what its list has.
-set -uo pipefail
-check=$BATON_SOURCE/tools/check-unused
-root=$(mktemp -d) || exit 1
-trap 'rm -rf "$root"' EXIT
-passed=0
-failed=0
+# shellcheck source=tests/planted.sh
+source "$BATON_SOURCE/tests/planted.sh" "$BATON_SOURCE/tools/check-unused"
 
 clean_tree() {
     rm -rf "${root:?}"/*
@@ -17,19 +13,6 @@ clean_tree() {
         >"$root/src/a/a.c"
     printf 'int a_pasted(int x)\n{\n    return a_used(x);\n}\n' >>"$root/src/a/a.c"
     printf 'int (*const rows[])(int) = {a_row};\n' >"$root/bench/b.c"
-}
-
-# expects NAME PATTERN: the check fails with a line that matches; '' as pattern: it passes.
-expects() {
-    local output code=0
-    output=$("$check" "$root" 2>&1) || code=$?
-    if [ -z "$2" ]; then
-        [ "$code" -eq 0 ] && [ -z "$output" ]
-    else
-        [ "$code" -ne 0 ] && grep -qE "$2" <<<"$output"
-    fi && passed=$((passed + 1)) && return
-    failed=$((failed + 1))
-    printf 'FAILED: %s (exit status %d)\n%s\n' "$1" "$code" "$output"
 }
 
 clean_tree
@@ -71,5 +54,4 @@ clean_tree
 printf 'static inline bool a_flag(int x)\n{\n    return x;\n}\n' >>"$root/src/a/a.h"
 expects 'an inline function of a header' 'src/a/a.h: a_flag is called nowhere'
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+planted_end

@@ -25,9 +25,9 @@ struct grid_case {
 unsigned grid_worst(const struct grid_case *grid, unsigned most_states);
 
 /*
- * Is this an execution of one multiprocessor with as many groups as it holds: warp order[i]
- * executes its next instruction in cycles[i], never before a barrier has opened, never beyond a
- * capacity, and no warp waits that could execute?
+ * Is this an execution of one multiprocessor with as many groups as it holds? Warp order[i]
+ * executes its next instruction in cycles[i], never before a barrier has opened and never beyond a
+ * capacity. No warp waits that could execute.
  */
 bool grid_is_execution(const struct grid_case *grid, const uint16_t order[], const uint32_t cycles[]);
 

@@ -98,7 +98,7 @@ static unsigned worst(const struct problem *problem, uint16_t memo[], unsigned p
         return 0;
     if (memo[index])
         return memo[index];
-    /* Every set of warps that fits and to which nobody can be added. */
+    /* Every set of warps that fits and to which no warp can be added. */
     for (unsigned set = 1; set < 1u << problem->warps; set++) {
         unsigned used[N_UNITS] = {0}, all = 0;
         bool fits = true;

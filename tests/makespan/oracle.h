@@ -17,7 +17,7 @@ unsigned oracle_worst(const struct problem *problem);
 
 /*
  * Does the schedule of these cycles keep the rules: order, capacities, cap, and never idle while
- * somebody could execute?
+ * a warp could execute?
  */
 bool oracle_is_work_conserving(const struct problem *problem, const uint16_t order[],
                                const uint32_t cycles[]);

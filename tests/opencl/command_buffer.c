@@ -1,8 +1,8 @@
 /*
- * cl_khr_command_buffer under Baton: what is recorded runs as it was when it was recorded, as often
- * as it is enqueued, in the order that sync points, barriers and the queue say; misuse is answered
- * with the codes of the extension. Values are checked by arithmetic. Ends with `N passed, N
- * failed`. usage: command-buffer [FILE], for the bytes that replays left
+ * cl_khr_command_buffer under Baton. What is recorded runs as it was when it was recorded, as often
+ * as it is enqueued. Sync points, barriers and the queue give the order. Misuse is answered with
+ * the codes of the extension. Values are checked by arithmetic. Ends with `N passed, N failed`.
+ * usage: command-buffer [FILE], for the bytes that replays left
  */
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
@@ -51,7 +51,7 @@ static struct {
 static cl_context context;
 static cl_device_id device;
 static cl_program program;
-static FILE *left; /* what replays left; NULL: nobody wants it */
+static FILE *left; /* what replays left; NULL: not wanted */
 static int passed, failed;
 
 static void check(bool good, const char *what)
@@ -211,6 +211,29 @@ static void stands_alone(void)
     need(clFinish(t.queue), "clFinish");
     need(clEnqueueReadBuffer(t.queue, t.out, CL_TRUE, 0, sizeof read, &read, 0, NULL, NULL), "read");
     check(read == 5, "stands alone");
+    clReleaseEvent(over);
+    clReleaseEvent(gate);
+    done(&t);
+}
+
+/* A command buffer whose wait list fails has failed, and none of its commands runs. */
+static void fails(cl_command_queue_properties properties, const char *what)
+{
+    struct things t = make(properties);
+    cl_event gate = clCreateUserEvent(context, NULL), over;
+    cl_int value = 5, read = 0, status = 1;
+
+    need(ext.clCommandFillBufferKHR(t.buffer, NULL, t.out, &value, sizeof value, 0, sizeof value, 0, NULL,
+                                    NULL, NULL),
+         "recorded fill");
+    need(ext.clFinalizeCommandBufferKHR(t.buffer), "finalize");
+    need(ext.clEnqueueCommandBufferKHR(0, NULL, t.buffer, 1, &gate, &over), "enqueue");
+    need(clSetUserEventStatus(gate, -1), "gate");
+    (void)clWaitForEvents(1, &over);
+    clGetEventInfo(over, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
+    check(status < 0, what);
+    need(clEnqueueReadBuffer(t.queue, t.out, CL_TRUE, 0, sizeof read, &read, 0, NULL, NULL), "read");
+    check(read == 0, what);
     clReleaseEvent(over);
     clReleaseEvent(gate);
     done(&t);
@@ -408,6 +431,8 @@ int main(int argc, char **argv)
     replays(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, true, "out of order, with sync points");
     replays(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, false, "out of order, with a barrier");
     stands_alone();
+    fails(0, "a failed wait list, in order");
+    fails(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, "a failed wait list, out of order");
     keeps();
     keeps_sampler();
     misuse();

@@ -1,8 +1,8 @@
 /*
  * No launch after a kernel's first makes the driver compile. What has been compiled is counted, not
- * timed: on PoCL the files in POCL_CACHE_DIR, which must be empty at first; on the fake driver the
- * lines that begin with Compile in FAKE_CL_LOG. Needs a daemon: without one nothing is cut. Prints
- * `N passed, N failed`.
+ * timed. On PoCL that is the files in POCL_CACHE_DIR, which must be empty at first. On the fake
+ * driver it is the lines that begin with Compile in FAKE_CL_LOG. Needs a daemon: without one
+ * nothing is cut. Prints `N passed, N failed`.
  */
 #include <CL/cl.h>
 #include <ftw.h>

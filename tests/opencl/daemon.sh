@@ -50,7 +50,7 @@ verdict $? "the hog ran in pieces ($(number pieces "$scratch/hog.json"))"
 by_clock $? "the urgent one did not wait for whole hog kernels ($(cat "$scratch/urgent"))"
 
 # A job that copies in, computes and copies out takes the bus from itself, without the daemon:
-# nobody else wants it.
+# no other client wants it.
 for commands in "" "; sync"; do # that run beside the program, or inside of its calls
     before=$(granted)
     under 50 "$scratch/job.json" env FAKE_CL="$FAKE_CL; duration WriteBuffer 200$commands" \

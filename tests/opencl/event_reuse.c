@@ -1,6 +1,6 @@
 /*
  * An event of the layer ends in a callback's thread while another thread's new event gets the same
- * address, as allocators do: the new one keeps its own record. On the fake driver, with `reuse`.
+ * address, as allocators do. The new event keeps its own record. On the fake driver, with `reuse`.
  */
 #include <CL/cl.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /*
  * What a program says with clSetKernelExecInfo belongs to the launches that follow, as its
- * arguments do: to one that still waits when it says something else, and to those of a clone. On
- * the fake driver, whose launches fail without their two pointers.
+ * arguments do. It belongs to a launch that still waits when the program says something else, and
+ * to launches of a clone. On the fake driver, whose launches fail without their two pointers.
  */
 #include <CL/cl.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /*
  * Program threads that wait for queued commands and do the workers' work meanwhile
- * (src/engine/worker.h), with the fake driver, every command queued: who runs what, and what a
- * waiting thread must not do. Run once with commands inside the driver's calls (`sync`) and once
- * beside them.
+ * (src/engine/worker.h). With the fake driver, every command queued. Checked are the thread that
+ * runs each command, and what a waiting thread must not do. Run once with commands inside the
+ * driver's calls (`sync`) and once beside them.
  */
 #include <CL/cl.h>
 #include <pthread.h>
@@ -113,7 +113,7 @@ static int count_lines(const char *beginning, int *ret_mine)
 }
 
 /*
- * A callback that does not return before it is let go: the worker is in it, so that only threads
+ * A callback that does not return before it is let go. The worker is in it, so that only threads
  * that wait can give commands to the driver.
  */
 static struct gate {
@@ -285,8 +285,8 @@ static void launch_empty(cl_command_queue queue, cl_kernel empty, size_t global,
 }
 
 /*
- * A launch with another one behind it that is ready at once: who waits for the first does not run
- * the second, and nobody else can.
+ * A launch with another one behind it that is ready at once. The thread that waits for the first
+ * does not run the second, and no other thread can.
  */
 static void wait_before(cl_command_queue behind)
 {
@@ -405,7 +405,7 @@ static void *run_jobs_humbly(void *data)
 }
 
 /*
- * The worker began with a real-time priority: a thread with none could be kept from its core while
+ * The worker began with a real-time priority. A thread with none could be kept from its core while
  * others of the program wait for its step.
  */
 START_TEST(a_thread_of_lower_rank_does_not_help)

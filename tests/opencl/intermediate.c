@@ -1,6 +1,6 @@
 /*
- * A program that comes as SPIR-V: what it computes, and how many pieces it ran in, by the
- * statistics that the layer writes at exit (checked by intermediate.sh).
+ * A program that comes as SPIR-V, and what it computes. intermediate.sh checks how many pieces it
+ * ran in, by the statistics that the layer writes at exit.
  *
  * usage: layer-intermediate MODULE.spv [anyway|extension]
  *

@@ -1,12 +1,12 @@
 /*
  * A load for tests: launches the kernel `scale` again and again for a time and prints `N launches,
  * max X ms, wrong W`. Every result is checked. With a depth, so many launches are under way at any
- * time; with a fifth argument of 1 the data go to the host and back after each; of 2, write, launch
- * and read are one job of which only the last byte is waited for; of 3, the data go to the device
- * once, at the beginning; of 4, the data are mapped and unmapped after each. SECONDS may be a
- * number of launches instead: 20x. With an instant (CLOCK_MONOTONIC, milliseconds) the time is
- * counted from there, and of what is launched before and after only the results. usage: load
- * SECONDS GROUPS PAUSE_MS [DEPTH [COPIES [BEGIN_MS]]]
+ * time. The fifth argument, COPIES, says what the data do. 1: they go to the host and back after
+ * each launch. 2: write, launch and read are one job of which only the last byte is waited for. 3:
+ * they go to the device once, at the beginning. 4: they are mapped and unmapped after each launch.
+ * SECONDS may be a number of launches instead: 20x. With an instant (CLOCK_MONOTONIC, milliseconds)
+ * the time is counted from there, and of what is launched before and after only the results. usage:
+ * load SECONDS GROUPS PAUSE_MS [DEPTH [COPIES [BEGIN_MS]]]
  */
 #include <CL/cl.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /*
- * A program that drives several devices itself: one thread per device, each with a queue of its
- * own, all running one kernel at the same time. The launches of one thread differ in size from
- * those of the others only in what Baton makes of them: without Baton every launch has the same
- * width. Each thread checks every value against arithmetic done here. Ends with 0 if all are right.
+ * A program that drives several devices itself. It has one thread per device, each with a queue of
+ * its own, and all run one kernel at the same time. Without Baton every launch has the same width.
+ * The launches of two threads differ in size only in what Baton makes of them. Each thread checks
+ * every value against arithmetic done here. Ends with 0 if all are right.
  *
  * usage: own-devices shared | apart | parts | queues | unordered
  *   shared     one context of all devices

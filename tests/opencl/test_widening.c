@@ -1,7 +1,7 @@
 /*
- * The guard around a driver's list of machine code, beside a model of that list: what PoCL 3.1 does
- * at the beginning and at the end of a launch. The model aborts as PoCL does. A piece runs when the
- * test says so, or when the guard waits for it.
+ * The guard around a driver's list of machine code, beside a model of that list. The model does
+ * what PoCL 3.1 does at the beginning and at the end of a launch. The model aborts as PoCL does. A
+ * piece runs when the test says so, or when the guard waits for it.
  */
 #include "opencl/quirks/quirks.h"
 

@@ -1,6 +1,6 @@
 /*
  * Calls with parameters that OpenCL forbids, while commands are queued, so that the layer judges
- * them; with several devices, so that it looks at their memory objects first.
+ * them. With several devices, so that the layer looks at their memory objects first.
  */
 #include <CL/cl.h>
 #include <stdio.h>

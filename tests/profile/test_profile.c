@@ -245,8 +245,8 @@ START_TEST(overlapping_commands_make_a_longer_chain_never_a_shorter_one)
 END_TEST
 
 /*
- * Cut in one job into pieces of at most 40 us, whole in the other with 90: nobody can count on a
- * border before 90.
+ * Cut in one job into pieces of at most 40 us, whole in the other with 90: no analysis can count
+ * on a border before 90.
  */
 START_TEST(a_piece_is_as_long_as_the_longest_stretch_without_a_border)
 {

@@ -269,7 +269,7 @@ static void end_world(struct world *world)
     }
 }
 
-/* One thread's part: each step in its turn, the next turn is anybody's. */
+/* One thread's part: each step in its turn; any thread may have the next one. */
 static void take_turns(struct world *world, unsigned me)
 {
     pthread_mutex_lock(&world->lock);

@@ -1,8 +1,8 @@
 /*
- * A random sequence of OpenCL commands whose result is known: every command is modelled in plain C
- * at the moment it is enqueued, and ordered by queues, events, markers and barriers so that the
- * device may leave nothing but that. One world belongs to one thread; worlds share the context and
- * the programs.
+ * A random sequence of OpenCL commands whose result is known. Every command is modelled in plain C
+ * at the moment it is enqueued. Queues, events, markers and barriers order the commands so that the
+ * device may leave nothing but that result. One world belongs to one thread; worlds share the
+ * context and the programs.
  */
 #ifndef RANDOM_WORLD_H
 #define RANDOM_WORLD_H
@@ -173,8 +173,8 @@ void step_begin(struct step *step);
 void step_end(struct step *step, cl_int code, cl_command_type type, const char *what);
 /*
  * Before a launch. PoCL 3.1 keeps machine code for several widths and offsets of one kernel and
- * local size, but counts its users as if there were one only (pocl_release_dlhandle_cache), and
- * aborts when two of them run at once: not while ours do, then.
+ * local size. But it counts its users as if there were one only (pocl_release_dlhandle_cache), and
+ * aborts when two of them run at once. So this launch does not run while the others do.
  */
 void keep_apart(struct world *world, const struct flying *fresh);
 /* The commands of a queue that were given no event get that of a marker. */

@@ -146,7 +146,7 @@ START_TEST(a_histogram_shows_body_and_tail)
     char *text = written(draw_spread);
 
     /*
-     * Body of nine jobs over the whole height 144 - 40, one job each at 9 ms and 100 ms at least 3
+     * Body of nine jobs over the whole height 144 - 40. One job each at 9 ms and 100 ms at least 3
      * high; only the last is late.
      */
     ck_assert_ptr_nonnull(strstr(text, "height=\"104.0\""));

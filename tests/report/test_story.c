@@ -162,7 +162,7 @@ START_TEST(the_questions_come_in_their_order)
 END_TEST
 
 /*
- * One wait of 4 ms on gpu0, from 10 to 14 ms; b holds the engine from 9 to 13 ms, c holds another
+ * One wait of 4 ms on gpu0, from 10 to 14 ms. b holds the engine from 9 to 13 ms, c holds another
  * one all the time.
  */
 START_TEST(a_wait_is_counted_against_the_holder)

@@ -1,7 +1,7 @@
 /*
  * Faults with real processes: batond, `baton run`, the layer and PoCL, killed at random moments.
- * What must hold: programs that live on get right results and end by themselves, engines of the
- * dead go to the living, and a new daemon finds the old clients again. The short version runs for
+ * Programs that live on must get right results and end by themselves. Engines of the dead must go
+ * to the living, and a new daemon must find the old clients again. The short version runs for
  * seconds; with BATON_SOAK the last case goes on for an hour (BATON_SOAK_SECONDS).
  */
 #include <errno.h>
@@ -115,9 +115,9 @@ static long sleeps_of(pid_t pid, bool *ret_asleep)
 }
 
 /*
- * Waits until the program's main thread has waited, or the program has grown by `most` megabytes:
- * 1000 sleeps, or 20 looks at which it still was in the sleep of the look before. One that may
- * enqueue without end sleeps only when it meets a lock, and grows first.
+ * Waits until the program's main thread has waited, or the program has grown by `most` megabytes.
+ * To have waited is 1000 sleeps, or 20 looks at which it still was in the sleep of the look before.
+ * One that may enqueue without end sleeps only when it meets a lock, and grows first.
  */
 static void await_waiting_or_grown(pid_t pid, double most)
 {

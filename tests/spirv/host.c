@@ -1,7 +1,7 @@
 /*
- * Runs the kernels of pieces.cl, translated from SPIR-V to this machine's code: the original over
- * whole launches, the rewritten one over random pieces of the same launches. Both must leave the
- * same bytes. One work-item runs after the other, which is enough for kernels without barriers.
+ * Runs the kernels of pieces.cl, translated from SPIR-V to this machine's code. The original runs
+ * over whole launches, the rewritten one over random pieces of the same launches. Both must leave
+ * the same bytes. One work-item runs after the other, which is enough for kernels without barriers.
  *
  * Built by tests/spirv/pieces, which renames the original kernels to whole_NAME.
  */

@@ -48,7 +48,7 @@ void case_disagreement(void)
     set_mem(k, 1, in);
     for (int i = 0; i < 3; i++) {
         run(k, N);
-        /* What it read is changed before anybody looks: a repetition must see the old bytes. */
+        /* What it read is changed before any command looks: a repetition must see the old bytes. */
         check(clEnqueueWriteBuffer(queue, in, CL_TRUE, 0, N * 4, next, 0, NULL, NULL),
               "clEnqueueWriteBuffer");
         say_mem("disagreement", out, (N + 1) * 4);
@@ -139,7 +139,7 @@ void case_early_release(void)
         cl_kernel k = kernel("scatter");
 
         set_mem(k, 0, in);
-        set_mem(k, 1, unseen); /* nobody ever reads this one */
+        set_mem(k, 1, unseen); /* no command ever reads this one */
         set_uint(k, 2, N);
         run(k, N);
         set_mem(k, 1, out);

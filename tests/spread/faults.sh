@@ -85,7 +85,7 @@ for nth in 1 2 3 4 5 6; do
         honest "$fault"
     done
 done
-# Home refuses the results once, and the other device's copy cannot be mapped when somebody asks
+# Home refuses the results once, and the other device's copy cannot be mapped when a command asks
 # again.
 for nth in 2 3 4 5; do
     spread "group_ns scale 2000; fail WriteBuffer 2 -4; fail MapBuffer $nth -12" 8 200 1 1

@@ -1,7 +1,8 @@
 /*
- * What must not wait for a thread that merges results of another device, or run under its lock: the
- * end of a command, and the program's destructor callbacks. On the fake driver with two devices and
- * launches split over both. Native kernels keep a device busy until the test opens their gate.
+ * What must not wait for a thread that merges results of another device, or run under its lock.
+ * That is the end of a command, and the program's destructor callbacks. On the fake driver with two
+ * devices and launches split over both. Native kernels keep a device busy until the test opens
+ * their gate.
  */
 #include <CL/cl.h>
 #include <pthread.h>

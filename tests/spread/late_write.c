@@ -1,7 +1,7 @@
 /*
  * A write that is under way while a launch on two devices gets a copy of the same buffer, of which
- * it uses another part: who reads what was written, after its event, finds it on every device. On
- * the fake driver, which begins the write late.
+ * it uses another part. After the write's event, every device has what was written. On the fake
+ * driver, which begins the write late.
  */
 #include <CL/cl.h>
 #include <stdio.h>

@@ -63,7 +63,7 @@ spread 2 atomics
 verdict $? "a kernel with global atomics is not split"
 spread 2 early_release
 [ "$(number split_launches)" -eq 6 ] && [ "$(number merged_bytes)" -eq $((3 * 4 * 65536)) ]
-verdict $? "results that nobody reads are never merged ($(number merged_bytes))"
+verdict $? "results that no command reads are never merged ($(number merged_bytes))"
 spread 2 own_writes
 [ "$(number split_launches)" -eq 2 ] && [ "$(number merged_bytes)" -lt $((2 * 4 * 65536)) ]
 verdict $? "known writes are gathered without comparing ($(number merged_bytes))"

@@ -1,6 +1,7 @@
 /*
- * What `--gpus auto` learns and decides. Growth against one that keeps everything and sorts it; the
- * decision against a machine whose costs are known exactly, with the noise of a real one.
+ * What `--gpus auto` learns and decides. Growth is checked against one that keeps everything and
+ * sorts it. The decision is checked against a machine whose costs are known exactly, with the noise
+ * of a real one.
  */
 #include "harness.h"
 
@@ -203,9 +204,9 @@ START_TEST(a_kernel_that_loses_by_a_split_is_as_fast_as_on_one_device)
                 total += ns;
             }
             /*
-             * In the median it is one device's time, from the twentieth launch on; the loss is
-             * bounded: the first trials, then one in a hundred, and as much again for what the
-             * noise makes look better than it is.
+             * In the median it is one device's time, from the twentieth launch on. The loss is
+             * bounded: the first trials, then one in a hundred. As much again is for what the noise
+             * makes look better than it is.
              */
             ck_assert_msg(late < LAUNCHES / 10, "ratio %g seed %u: %u late splits", ratios[r], (unsigned)seed,
                           late);

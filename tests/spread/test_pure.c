@@ -261,7 +261,7 @@ static void check_border(struct random_state *random)
         bool own = side == BORDER_LOW ? low_end < nominal : high_begin > nominal;
 
         if (!border_take(&border, side, step, &from, &to)) {
-            REQUIRE(left == 0 || !own); /* whoever has groups of its own takes them */
+            REQUIRE(left == 0 || !own); /* a side that has groups of its own takes them */
             over[side] = true;
             continue;
         }
@@ -292,7 +292,7 @@ START_TEST(neighbours_take_every_group_once_and_meet_at_a_grain)
 END_TEST
 
 /*
- * The lower one is done at once; the upper one's part goes over in halves: of 64, 32 + 16 + 8 + 4 +
+ * The lower one is done at once. The upper one's part goes over in halves: of 64, 32 + 16 + 8 + 4 +
  * 2 + 1, and the last one stays.
  */
 START_TEST(who_is_held_up_gives_half_of_what_is_left)

@@ -154,7 +154,7 @@ START_TEST(generated_sets_follow_their_distributions)
     n = sums.tasks;
     /*
      * Means of uniforms within 5 standard errors: (high - low) / sqrt(12 n). Utilisations of a set
-     * are a stopped walk, whose mean has a small bias: a set of 6 takes 24 draws of mean 0.25, and
+     * are a stopped walk, whose mean has a small bias. A set of 6 takes 24 draws of mean 0.25.
      * Wald's identity holds for all draws, the trimmed one included as drawn. So the mean of the
      * untrimmed ones lies within 0.25 +- 0.01.
      */

@@ -257,8 +257,8 @@ START_TEST(one_dma_engine_serves_both_directions_in_turn)
 END_TEST
 
 /*
- * GPU0 and GPU1 hang on different hubs, so a copy between them is staged in MEM0: one flow over
- * both legs at the slower 2 GB/s, plus one staging piece of 1 MiB: (100 MB + 1 MiB) / 2 GB/s =
+ * GPU0 and GPU1 are on different hubs, so a copy between them is staged in MEM0. That is one flow
+ * over both legs at the slower 2 GB/s, plus one staging piece of 1 MiB: (100 MB + 1 MiB) / 2 GB/s =
  * 50.524 ms.
  */
 START_TEST(a_peer_copy_across_hubs_is_one_staged_flow)
@@ -292,8 +292,8 @@ START_TEST(a_peer_copy_below_one_hub_is_not_staged)
 END_TEST
 
 /*
- * Alone 6 GB/s each way by the graph, 5 and 4 when both: 20 MB up 4 ms, 20 MB down 5 ms: aligned,
- * backwards both begin at 0.
+ * Alone 6 GB/s each way by the graph, 5 and 4 when both: 20 MB up 4 ms, 20 MB down 5 ms.
+ * Aligned, backwards both begin at 0.
  */
 START_TEST(the_look_up_table_overrides_the_graph_for_its_combination_only)
 {
@@ -346,7 +346,7 @@ START_TEST(worst_cases_use_the_lowest_bandwidths_and_the_margin)
 END_TEST
 
 /*
- * Chunks (625 kB, then, by the rule, 610304 bytes) at half the speed: copies of methods that cut
+ * Chunks (625 kB, then, by the rule, 610304 bytes) at half the speed. Copies of methods that cut
  * them take twice as long, others do not; the kernel stays.
  */
 START_TEST(methods_that_pace_are_slower_by_the_speed_of_their_chunks)
@@ -391,9 +391,9 @@ START_TEST(a_command_is_as_fast_as_its_size_says)
 END_TEST
 
 /*
- * One core for a kernel of 10 ms on GPU0 and a copy of 5 MB at 1 GB/s to GPU1: one after the other,
- * 15 ms. Two cores: 10 ms. So with two copies of 5 ms: 10 ms and 5. Three copies of 5 ms to three
- * GPUs with a link each: 15 ms on one core, 10 on two.
+ * One core for a kernel of 10 ms on GPU0 and a copy of 5 MB at 1 GB/s to GPU1. One after the other
+ * takes 15 ms. Two cores: 10 ms. So with two copies of 5 ms: 10 ms and 5. Three copies of 5 ms to
+ * three GPUs with a link each: 15 ms on one core, 10 on two.
  */
 START_TEST(no_more_is_under_way_than_there_are_cores)
 {

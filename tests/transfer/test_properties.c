@@ -1,6 +1,6 @@
 /*
- * Random interconnects and batches. Max-min rates are checked by their definition; every method's
- * timeline is replayed by an independent simulator that knows only links and engines; no method
+ * Random interconnects and batches. Max-min rates are checked by their definition. Every method's
+ * timeline is replayed by an independent simulator that knows only links and engines. No method
  * beats the bound.
  */
 #include <math.h>
@@ -98,7 +98,7 @@ static void make_case(uint64_t seed, struct random_case *ret_case)
 }
 
 /*
- * Every flow crosses a full link on which nobody is faster, and no link carries more than it can.
+ * Every flow crosses a full link on which no flow is faster, and no link carries more than it can.
  */
 START_TEST(rates_are_max_min_fair)
 {

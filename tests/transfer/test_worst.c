@@ -7,8 +7,8 @@
 #include "transfer/worst.h"
 
 /*
- * A tree: MEM0 and MEM1 on a hub each, the hubs joined, two GPUs behind each; bandwidths from 1 to
- * 12, a table of two measured pairs.
+ * A tree: MEM0 and MEM1 on a hub each, the hubs joined, two GPUs behind each. Bandwidths are from 1
+ * to 12, and a table has two measured pairs.
  */
 static void random_topology(struct random_state *random, struct topology *ret_topology)
 {

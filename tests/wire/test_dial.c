@@ -14,7 +14,7 @@
 
 #define SOMEBODY_ELSE 65534 /* nobody */
 
-/* A folder that stands for XDG_RUNTIME_DIR, where everybody may put a socket. */
+/* A folder that stands for XDG_RUNTIME_DIR, where every user may put a socket. */
 struct place {
     char folder[64];
     char path[SOCKET_PATH_SIZE]; /* of the user's own socket in it */

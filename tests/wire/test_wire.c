@@ -232,7 +232,7 @@ START_TEST(a_turn_is_a_flag_of_its_own_and_ends_with_the_hold)
 {
     lease_word word = lease_word_make(LEASE_STATE_BUSY, LEASE_FLAG_WANTED, 7, 3);
 
-    ck_assert_uint_eq(atomic_load(&word) & LEASE_FLAG_TURN, 0); /* somebody less urgent waits */
+    ck_assert_uint_eq(atomic_load(&word) & LEASE_FLAG_TURN, 0); /* a less urgent client waits */
     ck_assert_int_eq(lease_word_call_in(&word, LEASE_ASK_TURN), LEASE_CALLED_BUSY);
     ck_assert_uint_eq(atomic_load(&word),
                       lease_word_make(LEASE_STATE_BUSY, LEASE_FLAG_WANTED | LEASE_FLAG_TURN, 7, 3));
@@ -247,7 +247,7 @@ START_TEST(a_turn_is_a_flag_of_its_own_and_ends_with_the_hold)
 }
 END_TEST
 
-/* Two real threads on one word: whoever believes to have the engine must be alone. */
+/* Two real threads on one word: a thread that believes to have the engine must be alone. */
 struct duel {
     lease_word word;
     _Atomic unsigned requests, releases; /* the socket, as counters */
@@ -326,7 +326,7 @@ START_TEST(client_and_daemon_are_never_inside_together)
         }
         while (lease_word_state(atomic_load(&duel.word)) != LEASE_STATE_NONE)
             ;
-        work(&duel); /* somebody else's turn */
+        work(&duel); /* the other thread's turn */
         returned = atomic_load(&duel.releases);
     }
     atomic_store(&duel.stop, true);

@@ -1,7 +1,7 @@
 /*
  * aes: AES-128, each block by itself: encrypted by one launch, decrypted by the next. The tables
- * are made here from the field GF(256) (FIPS 197, sec. 5.1.1) and given to the kernel; the check
- * has an implementation of its own by rows of bytes and is itself checked against the example of
+ * are made here from the field GF(256) (FIPS 197, sec. 5.1.1) and given to the kernel. The check
+ * has an implementation of its own by rows of bytes. It is itself checked against the example of
  * FIPS 197, appendix C.1.
  */
 #include "workload.h"

@@ -7,12 +7,12 @@
  *             [--unchecked] [--device N] [--json] NAME... | all
  *   workloads ... --period MS --jobs N [--for MS] [--wait-for FILE] NAME
  *
- * One line per workload: `NAME OK HASH`, or `NAME WRONG HASH`; the hash is over all bytes of its
+ * One line per workload: `NAME OK HASH`, or `NAME WRONG HASH`. The hash is over all bytes of its
  * outputs and depends on the size and the seed only. --repeat runs the job so often; --times adds
  * the medians of writing, computing and reading in ms, each stage by itself. --unchecked does not
  * compute the results again on the CPU (`NAME ran HASH`).
  *
- * --period makes it a periodic program of implicit deadline: a job is released every period; after
+ * --period makes it a periodic program of implicit deadline: a job is released every period. After
  * a miss the next one is released at once and begins a new period (GPU-SPARC, sec. V-A). The line
  * then ends with jobs, misses and the greatest response time in ms; --json has every job. --for: no
  * job is released so long after the first, so that several programs end together. --wait-for: the

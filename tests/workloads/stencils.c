@@ -241,7 +241,7 @@ const struct workload workload_srad = {
 };
 
 /*
- * ---- fdtd3d: four neighbours to each of the six sides, over a volume with a border that nobody
+ * ---- fdtd3d: four neighbours to each of the six sides, over a volume with a border that no item
  * writes ----
  */
 

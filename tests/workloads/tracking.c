@@ -1,8 +1,9 @@
 /*
  * heartwall: points on the wall of a heart are followed through the frames of a film. Per frame one
- * copy and one launch; each group takes one point, finds the place in its neighbourhood that is
- * most like the point's template (least sum of squared differences, the first one of equals), moves
- * the point there and lets the template learn from it. Integers throughout.
+ * copy and one launch. Each group takes one point and finds the place in its neighbourhood that is
+ * most like the point's template. That has the least sum of squared differences, and is the first
+ * one of equals. The group moves the point there and lets the template learn from it. Integers
+ * throughout.
  */
 #include "workload.h"
 

@@ -1,8 +1,8 @@
 /*
- * Real programs in small: each workload is OpenCL C, host code through the standard API, and a
- * second computation of the same results on the CPU that shares nothing with the kernels. Written
- * from the algorithms; they are the programs of GPU-SPARC's Table V and Table II and of GPES' Table
- * II. Nothing here knows of Baton.
+ * Real programs in small. Each workload is OpenCL C, host code through the standard API, and a
+ * second computation of the same results on the CPU. The latter shares nothing with the kernels.
+ * Written from the algorithms; they are the programs of GPU-SPARC's Table V and Table II and of
+ * GPES' Table II. Nothing here knows of Baton.
  *
  * A workload says three things:
  *   prepare  makes the host arrays from the generator and declares the buffers; called once

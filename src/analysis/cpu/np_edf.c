@@ -191,11 +191,11 @@ static int run(const struct task_set *set, const struct analysis_request *reques
 }
 
 /*
- * Shows why every job of a task ends within its period T in a schedulable set: lists what can run
+ * Shows why every job of a task ends within its period T in a schedulable set. Lists what can run
  * in a window of T before its deadline. The window holds its own C, and floor(T / T_j) C_j for jobs
  * of other tasks with a deadline inside it. It also holds the rest of the longest job with a later
  * deadline, which started one tick earlier. All of these fit by condition 2 for that job's task in
- * the window T + 1, or by condition 1 if there is no such job. What remains of T is slack.
+ * the window T + 1. Without such a job they fit by condition 1. What remains of T is slack.
  */
 static void explain_window(const struct np_edf_task tasks[], size_t n, size_t self,
                            struct analysis_explanation *e)

@@ -4,9 +4,9 @@
  * a bound depends on less urgent tasks only through the length of their pieces, not through their
  * responses.
  *
- * Each result is kept with its inputs: the options and finish offsets of all more urgent tasks, the
- * task's own option, and the blocking by less urgent tasks. A run recomputes a task only if one of
- * these changed.
+ * Each result is kept with its inputs. These are the options and finish offsets of all more urgent
+ * tasks, the task's own option, and the blocking by less urgent tasks. A run recomputes a task only
+ * if one of these changed.
  */
 #include "analysis/holistic/holistic.h"
 

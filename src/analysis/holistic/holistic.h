@@ -39,9 +39,9 @@ const baton_nsec *holistic_finishes(const struct holistic *holistic, size_t task
 const baton_nsec *holistic_delays(const struct holistic *holistic, size_t task);
 
 /*
- * How the bound of one task is composed, for reports. The bound has two parts: the job-level finish
- * of stage `job_stages` - 1 (0 if stage-level bounds are better everywhere), and the stage-level
- * delays of the later stages.
+ * How the bound of one task is composed, for reports. The bound has two parts. One is the job-level
+ * finish of stage `job_stages` - 1 (0 if stage-level bounds are better everywhere). The other is
+ * the stage-level delays of the later stages.
  */
 enum holistic_why {
     WHY_OWN,          /* its own execution */

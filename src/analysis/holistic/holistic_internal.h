@@ -201,7 +201,7 @@ static inline baton_nsec load_length_on(const struct load *load, unsigned gpu)
 }
 
 /*
- * The least fixed point of a function with slopes can take many small steps: a window that grows by
+ * The least fixed point of a function with slopes can take many small steps. A window that grows by
  * one tick may hold one more tick of work. After ITERATIONS_EXACT steps results are rounded up to a
  * grid of 2^-11 of the period. Above the period, where values only compare hopeless choices, the
  * grid is 2^-5. The rounded function is monotone too, so its least fixed point is a valid bound

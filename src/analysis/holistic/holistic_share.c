@@ -4,13 +4,13 @@
  * Each item is sequential: at most d of work in d ticks. It has `base` work, and up to `extra` more
  * if it was active when the window began. At most `slots` items were. Suppose all m units are busy
  * with items (and `added` further work) for d ticks. Take any set E of l < m items. E fills at most
- * l units, so the other items do (m - l) d of work, hence
+ * l units, so the other items do (m - l) d of work. Hence
  *     (m - l) d <= added + sum_{not E} base + (the `slots` largest extras not in E).
  * SHARE is the least right-hand side over l and E. It is 0 when fewer than m items compete.
  *
  * The least over E is computed exactly in O(m^2 n). The sum of the s largest of some numbers is the
- * minimum over t >= 0 of s t + sum max(0, extra - t), reached where t is the s-th largest. So min_E
- * = min_t [s t + sum_{not E} (base + max(0, extra - t))] with E the l largest terms. The s-th
+ * minimum over t >= 0 of s t + sum max(0, extra - t). It is reached where t is the s-th largest. So
+ * min_E = min_t [s t + sum_{not E} (base + max(0, extra - t))] with E the l largest terms. The s-th
  * largest extra outside E has rank s .. s + l among all, so m values of t are enough. SHARE is a
  * minimum of functions that never decrease in base and extra. It therefore never decreases either,
  * and the planner's pruning relies on that.

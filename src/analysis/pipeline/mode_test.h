@@ -1,7 +1,8 @@
 /*
  * A schedulability test that planners can drive. Responses are computed in priority order. A
- * response depends on the options of more urgent tasks (all of their work) and of less urgent tasks
- * (only the longest piece that may block). holistic.h and holistic_printed.h provide one test each.
+ * response depends on the options of more urgent tasks (all of their work). Of less urgent tasks
+ * only the longest piece that may block counts. holistic.h and holistic_printed.h provide one test
+ * each.
  */
 #ifndef ANALYSIS_MODE_TEST_H
 #define ANALYSIS_MODE_TEST_H

@@ -113,8 +113,8 @@ struct pipeline_rules {
 
 /*
  * Builds the pipeline in arena. INPUT_REJECTED when the set does not meet the pipeline model
- * (docs/analysis.md): a deadline beyond the period, several buses, clusters, state that jobs would
- * have to move between GPUs, or a mode without lengths. -ENOMEM.
+ * (docs/analysis.md). Reasons: a deadline beyond the period, several buses, clusters, state that
+ * jobs would have to move between GPUs, a mode without lengths. -ENOMEM.
  */
 int pipeline_build(const struct task_set *set, const struct pipeline_rules *rules, struct arena *arena,
                    struct pipeline *ret_pipeline, struct input_error *ret_error);

@@ -133,8 +133,8 @@ static struct gpu_cost cut(baton_nsec length, baton_nsec piece)
 }
 
 /*
- * The pieces of a segment of this length: the explicit ones if they were given for this length,
- * else a cut into pieces of the same size.
+ * The pieces of a segment of this length. They are the explicit ones if given for this length, else
+ * a cut into pieces of the same size.
  */
 static struct gpu_cost segment_cost(const struct platform *platform, const struct segment *segment,
                                     baton_nsec length)

@@ -128,7 +128,7 @@ static double lag_of_slowest(const struct calibration *it, const struct combinat
 }
 
 /*
- * The median of the sum, divided among the routes as on average: with too few cores, chance decides
+ * The median of the sum, divided among the routes as on average. With too few cores, chance decides
  * which route has a core of its own. With enough cores, the median of the slowest route.
  */
 static void conclude(const struct calibration *it, struct combination *combination,
@@ -214,7 +214,7 @@ int calibration_measure_combinations(struct calibration *it)
 }
 
 /*
- * The speed of a command of this size relative to one of it->bytes: both run alone and in turn, and
+ * The speed of a command of this size relative to one of it->bytes. Both run alone and in turn, and
  * the median of the ratios counts. The commands walk through the whole block, so that no cache
  * holds what they copy.
  */

@@ -14,7 +14,7 @@ struct profile_wish {
     size_t incomplete;
     /*
      * Lengths are those of the job with the worst response, instead of the worst of each segment. A
-     * command that ran whole keeps its worst length, and one in pieces is no shorter than its
+     * command that ran whole keeps its worst length. A command in pieces is no shorter than its
      * longest piece, because other tasks wait for that long.
      */
     bool of_worst_job;

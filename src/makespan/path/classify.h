@@ -7,8 +7,8 @@
 
 /*
  * ret_units[i], in the arena, is the unit of statement i, with KERNEL_BARRIER if it waits for the
- * group. 0, -ENOMEM or INPUT_REJECTED: an unknown instruction, a wait that the model does not have,
- * or a branch or call whose target is not known before the kernel runs.
+ * group. 0, -ENOMEM or INPUT_REJECTED. Reasons: an unknown instruction, a wait that the model does
+ * not have, a branch or call whose target is not known before the kernel runs.
  */
 int classify_routine(const struct ptx_module *module, const struct ptx_routine *routine, struct arena *arena,
                      const uint8_t **ret_units, struct input_error *ret_error);

@@ -36,8 +36,9 @@ struct path_settings {
 
 /*
  * Reads text[0..size) and makes the string of the named entry (NULL: the only one). 0, -ENOMEM or
- * INPUT_REJECTED. Reasons: malformed, no such entry, a loop without a bound (names its label), a
- * bound for no loop, recursion, an indirect branch or call, a wait with an unknown end, too long.
+ * INPUT_REJECTED. Reasons: malformed or too long, no such entry, a loop without a bound (names its
+ * label), a bound for no loop. Further ones: recursion, an indirect branch or call, a wait with an
+ * unknown end.
  */
 int path_read(const char *path, const char *text, size_t size, const char *entry,
               const struct path_settings *settings, struct kernel *ret_kernel, struct input_error *ret_error);

@@ -107,9 +107,9 @@ static int by_key(const void *left, const void *right)
 }
 
 /*
- * Chooses the warps of one cycle in a random way that is biased towards the extremes: per unit the
- * most or the least advanced first, or any. Taking any warp that still fits, in any order, is what
- * makes it work-conserving.
+ * Chooses the warps of one cycle in a random way that is biased towards the extremes. Per unit the
+ * most or the least advanced come first, or any. Taking any warp that still fits, in any order, is
+ * what makes it work-conserving.
  */
 static uint32_t choose(struct beam *beam, const uint32_t position[], uint16_t ret_chosen[])
 {

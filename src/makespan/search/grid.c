@@ -3,9 +3,9 @@
 #include "makespan/search/bound.h"
 
 /*
- * Cycles of a multiprocessor that executes at most `groups` groups, `chains` groups of which are
- * followed one after the other from start to end: one path of instructions each, plus what the rest
- * of the work can block.
+ * Cycles of a multiprocessor that executes at most `groups` groups. Of these, `chains` groups are
+ * followed one after the other from start to end. Each adds one path of instructions, and the rest
+ * of the work adds what it can block.
  */
 static uint64_t chain_bound(const struct problem *problem, const struct grid *grid, uint64_t groups,
                             uint64_t chains)

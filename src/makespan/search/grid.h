@@ -1,6 +1,6 @@
 /*
  * From one multiprocessor to a grid. A multiprocessor holds up to `resident` groups. A group frees
- * its place when its last warp ends, and a waiting group takes the place in the next cycle, on any
+ * its place when its last warp ends. A waiting group takes a place in the next cycle, on any
  * multiprocessor that has one. Groups are otherwise independent. No order among groups or warps is
  * assumed, so a group may be starved while others come and go.
  *

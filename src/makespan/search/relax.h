@@ -2,12 +2,12 @@
  * A safe upper bound for every state at once: dynamic programming on a relaxation.
  *
  * The string is cut into segments of equal letters. For each segment a relaxed state keeps only two
- * numbers: how many warps are in it (k), and how many of its instructions they have left in all
- * (w). How w is spread over the k warps is lost. A relaxed step may spread it anew, so it can do
- * all that a real step can and more. The longest relaxed run is never shorter than the worst real
- * one.
+ * numbers. One is how many warps are in it (k), the other how many of its instructions they have
+ * left in all (w). How w is spread over the k warps is lost. A relaxed step may spread it anew, so
+ * it can do all that a real step can and more. The longest relaxed run is never shorter than the
+ * worst real one.
  *
- * A relaxed run may be longer than bound_cheap(), so values stop there: every state that is reached
+ * A relaxed run may be longer than bound_cheap(), so values stop there. Every state that is reached
  * from the start is followed by no more cycles.
  *
  * Values lie in lexicographic order of (k1, w1, k2, w2, ...), which every step decreases, so one
@@ -65,17 +65,17 @@ struct relax_settings {
     uint64_t effort;
     /*
      * A warp may leave out any of its instructions, at no cost. Such a run may be longer than every
-     * run without omissions, so only this table bounds warps that take at most the string: a load
-     * that takes fewer cycles, a predicate that is false, a loop that ends early.
+     * run without omissions, so only this table bounds warps that take at most the string. Causes:
+     * a load that takes fewer cycles, a predicate that is false, a loop that ends early.
      */
     bool skips;
 };
 
 /*
  * Fills the table within the limits. Besides the borders of runs of equal letters, the string is
- * cut before instruction i where cuts[i] is not 0 (NULL: nowhere): shorter segments, tighter
- * values, more memory. Without cuts the bound never falls when warps are added. 0, -ENOMEM or a
- * relax_answer; on anything but 0 there is nothing to free.
+ * cut before instruction i where cuts[i] is not 0 (NULL: nowhere). Shorter segments give tighter
+ * values and take more memory. Without cuts the bound never falls when warps are added. 0, -ENOMEM
+ * or a relax_answer; on anything but 0 there is nothing to free.
  */
 int relax_build(const struct problem *problem, const uint8_t cuts[], const struct relax_settings *settings,
                 struct relax *ret_relax);

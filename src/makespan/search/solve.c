@@ -166,7 +166,7 @@ static int try_target(struct solver *solver, struct exact *exact, const struct s
 
 /*
  * Searches for long schedules from the bound downwards, then proves from the longest known one
- * upwards, with the given effort for each target (0: no limit).
+ * upwards. effort: for each target; 0: no limit.
  */
 static int search(struct solver *solver, const struct state_space *space, uint64_t effort)
 {

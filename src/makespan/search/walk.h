@@ -23,7 +23,7 @@ void walk_free(struct walk *walk);
 /* Copies the present string. */
 void walk_order(const struct walk *walk, uint16_t ret_order[]);
 
-/* Its makespan. */
+/* The makespan of the walk. */
 unsigned walk_makespan(const struct walk *walk);
 
 /*
@@ -36,9 +36,9 @@ void walk_try_reinsert(struct walk *walk, size_t from, size_t to);
 void walk_try_swap(struct walk *walk, size_t one, size_t other);
 
 /*
- * Evaluates the next part of each of the tries, none of which is evaluated yet: 1 to SLOTS_LANES
- * walks of the same problem, which do not influence each other. Going on with several at once costs
- * little more than with one.
+ * Evaluates the next part of each of the tries, none of which is evaluated yet. They are 1 to
+ * SLOTS_LANES walks of the same problem, which do not influence each other. Going on with several
+ * at once costs little more than with one.
  */
 void walk_go_on(struct walk *const walks[], size_t n);
 

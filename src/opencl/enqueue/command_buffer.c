@@ -229,10 +229,7 @@ static cl_int replay_one(const struct recorded *recorded, cl_command_queue handl
 struct replay {
     cl_command_queue queue;
     bool in_order;
-    /*
-     * what every command waits for, out of order: the program's list, then the latest barrier;
-     * NULL: nothing
-     */
+    /* what every command waits for: the program's list, then the latest barrier; NULL: nothing */
     cl_event fence;
     cl_event *events; /* owned: of the commands so far */
     cl_event *waits;  /* owned: room for one command's list */
@@ -240,19 +237,19 @@ struct replay {
 };
 
 /*
- * The events that a command waits for. On an in-order queue the queue itself keeps this order. A
- * barrier without sync points waits for all earlier commands of the buffer, and for nothing else in
- * the queue.
+ * The events that a command waits for. On an in-order queue the queue itself keeps the order, and
+ * the fence only says whether the program's list has failed. A barrier without sync points waits
+ * for all earlier commands of the buffer, and for nothing else in the queue.
  */
 static cl_uint list_waits(struct replay *replay, const struct recorded *recorded)
 {
     bool all_before = kinds[recorded->draft.kind].barrier && recorded->n_waits == 0;
     cl_uint n = 0;
 
-    if (replay->in_order)
-        return 0;
     if (replay->fence)
         replay->waits[n++] = replay->fence;
+    if (replay->in_order)
+        return n;
     for (cl_uint i = 0; i < recorded->n_waits; i++)
         replay->waits[n++] = replay->events[recorded->waits[i] - 1];
     for (size_t i = 0; all_before && i < replay->n; i++)

@@ -1,5 +1,6 @@
 /* Map and unmap (graph/deferred_map.h). */
 #include "base/clock.h"
+#include "engine/direct.h"
 #include "engine/inferred_job.h"
 #include "opencl/enqueue/enqueue.h"
 #include "opencl/graph/opencl_validate.h"
@@ -15,31 +16,47 @@ static void *answer(void *pointer, cl_int code, cl_int *ret_code)
     return code == CL_SUCCESS ? pointer : NULL;
 }
 
+/* A map that goes to the driver from the calling thread. */
+struct map_call {
+    struct opencl_command draft;
+    struct map_record about; /* what draft says of the map */
+    cl_bool blocking;
+    struct issue_blocking issue;
+    cl_event *event; /* the program's; NULL: it wants none */
+    cl_event mark;   /* of a map that is in flight when the call returns */
+    baton_nsec begin_at;
+};
+
+static void prepare(struct map_call *call, const struct mem_record *mem)
+{
+    call->draft.u.map.record = &call->about;
+    command_prepare(&call->draft);
+    call->draft.base.bytes = mem ? mem->size : 0;
+    call->draft.base.predicted =
+        call->blocking ? ENGINE_ALONE
+                       : engine_predict_copy(&call->draft.queue->device->base.engines[ENGINE_COPY_OUT],
+                                             call->draft.base.bytes);
+}
+
 /*
  * For a map that the driver may run at once, or whose caller waits for it anyway. True: the engine
  * has been entered, and the list has been waited for. Only a bad list goes on to the driver, which
  * reports the error.
  */
-static bool at_once(struct opencl_command *draft, struct device_engine *engine, cl_bool blocking, cl_uint *n,
-                    const cl_event **waits)
+static bool at_once(struct map_call *call, cl_uint *n, const cl_event **waits)
 {
+    struct opencl_command *draft = &call->draft;
     struct queue_record *queue = draft->queue;
 
-    if (validate_waits(queue, *n, *waits) != CL_SUCCESS) {
-        if (atomic_load(&queue->base.n_unissued) > 0)
-            return false;
-        engine_enter(engine, ENGINE_ALONE);
-        return true;
-    }
+    if (validate_waits(queue, *n, *waits) != CL_SUCCESS)
+        return atomic_load(&queue->base.n_unissued) == 0 && direct_enter(&draft->base, call->blocking);
     if (!submit_unhindered(queue, *n, *waits)) {
-        if (!blocking || !submit_drain(queue, *n, *waits))
+        if (!call->blocking || !submit_drain(queue, *n, *waits))
             return false;
     }
-    if (!spread_admits(draft, blocking))
+    if (!spread_admits(draft, call->blocking))
         return false;
-    if (blocking) {
-        engine_enter(engine, ENGINE_ALONE);
-    } else if (!engine_try_enter(engine, ENGINE_ALONE)) {
+    if (!direct_enter(&draft->base, call->blocking)) {
         spread_over(draft);
         return false;
     }
@@ -49,16 +66,39 @@ static bool at_once(struct opencl_command *draft, struct device_engine *engine, 
     return true;
 }
 
-static void after(struct opencl_command *draft, struct device_engine *engine, struct mem_record *mem,
-                  cl_int code, void *pointer, cl_bool blocking, baton_nsec begin_at)
+/* Before the driver's call, which gets .issue.blocking and .issue.event. */
+static void before(struct map_call *call)
 {
-    if (recorder_on() && code == CL_SUCCESS)
-        recorder_copy(ENGINE_COPY_OUT, mem ? mem->size : 0, begin_at, clock_now());
-    engine_exit(engine, ENGINE_COPY_OUT, ENGINE_ALONE);
+    cl_event *wanted = call->event || call->blocking ? call->event : &call->mark;
+
+    call->begin_at = clock_now();
+    issue_blocking_begin(&call->issue, call->draft.queue, call->blocking, wanted);
+}
+
+/* A map that does not block may still run: it keeps the engine until its event is over. */
+static void after(struct map_call *call, struct mem_record *mem, cl_int code, void *pointer)
+{
+    struct command *base = &call->draft.base;
+
+    if (call->blocking && recorder_on() && code == CL_SUCCESS)
+        recorder_copy(ENGINE_COPY_OUT, base->bytes, call->begin_at, clock_now());
+    if (code != CL_SUCCESS) {
+        direct_leave(base);
+    } else if (call->blocking) {
+        direct_over(base, call->begin_at, false);
+    } else {
+        if (call->event) {
+            call->mark = *call->event;
+            front.target.clRetainEvent(call->mark);
+        }
+        if (recorder_on())
+            recorder_direct(base, call->begin_at, mark_of(call->mark));
+        direct_in_flight(base, mark_of(call->mark));
+    }
     if (code == CL_SUCCESS && mem)
-        map_note(mem, pointer, draft->u.map.record->flags);
-    spread_over(draft);
-    if (blocking)
+        map_note(mem, pointer, call->about.flags);
+    spread_over(&call->draft);
+    if (call->blocking)
         inferred_job_waited();
 }
 
@@ -98,12 +138,10 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapBuffer(cl_command_queue handle,
 {
     struct queue_record *queue = runtime_off() ? NULL : queue_find(handle);
     struct mem_record *mem = queue ? mem_find(buffer) : NULL;
-    struct issue_blocking call;
-    struct map_record about = {.flags = flags, .size = SIZE_MAX};
-    struct opencl_command draft = {
-        .kind = COMMAND_MAP, .queue = queue, .u.map = {.record = &about, .mem = buffer}};
-    struct device_engine *engine;
-    baton_nsec begin_at;
+    struct map_call call = {.draft = {.kind = COMMAND_MAP, .queue = queue, .u.map.mem = buffer},
+                            .about = {.flags = flags, .size = SIZE_MAX},
+                            .blocking = blocking,
+                            .event = event};
     cl_int code = CL_SUCCESS;
     void *pointer;
 
@@ -112,14 +150,13 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapBuffer(cl_command_queue handle,
     if (!queue)
         return front.target.clEnqueueMapBuffer(handle, buffer, blocking, flags, offset, size, n, waits, event,
                                                ret_code);
-    engine = engine_device_for(&queue->device->base, ENGINE_COPY_OUT);
-    if (at_once(&draft, engine, blocking, &n, &waits)) {
-        begin_at = recorder_on() ? clock_now() : 0;
-        issue_blocking_begin(&call, queue, blocking, event);
-        pointer = front.target.clEnqueueMapBuffer(handle, buffer, call.blocking, flags, offset, size, n,
-                                                  waits, call.event, &code);
-        code = issue_blocking_end(&call, queue, code);
-        after(&draft, engine, mem, code, pointer, blocking, begin_at);
+    prepare(&call, mem);
+    if (at_once(&call, &n, &waits)) {
+        before(&call);
+        pointer = front.target.clEnqueueMapBuffer(handle, buffer, call.issue.blocking, flags, offset, size, n,
+                                                  waits, call.issue.event, &code);
+        code = issue_blocking_end(&call.issue, queue, code);
+        after(&call, mem, code, pointer);
         pointer = answer(pointer, code, ret_code);
     } else if ((code = validate_mem(queue, buffer, false)) || (code = validate_waits(queue, n, waits)) ||
                (code = validate_range(buffer, offset, size) ? CL_SUCCESS : CL_INVALID_VALUE) ||
@@ -144,13 +181,11 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapImage(cl_command_queue handle, 
 {
     struct queue_record *queue = runtime_off() ? NULL : queue_find(handle);
     struct mem_record *mem = queue ? mem_find(image) : NULL;
-    struct issue_blocking call;
-    struct map_record about = {.flags = flags, .size = SIZE_MAX};
-    struct opencl_command draft = {
-        .kind = COMMAND_MAP, .queue = queue, .u.map = {.record = &about, .mem = image}};
+    struct map_call call = {.draft = {.kind = COMMAND_MAP, .queue = queue, .u.map.mem = image},
+                            .about = {.flags = flags, .size = SIZE_MAX},
+                            .blocking = blocking,
+                            .event = event};
     struct map_record *record;
-    struct device_engine *engine;
-    baton_nsec begin_at;
     cl_int code = CL_SUCCESS;
     void *pointer;
 
@@ -159,14 +194,13 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapImage(cl_command_queue handle, 
     if (!queue)
         return front.target.clEnqueueMapImage(handle, image, blocking, flags, origin, region, ret_row,
                                               ret_slice, n, waits, event, ret_code);
-    engine = engine_device_for(&queue->device->base, ENGINE_COPY_OUT);
-    if (at_once(&draft, engine, blocking, &n, &waits)) {
-        begin_at = recorder_on() ? clock_now() : 0;
-        issue_blocking_begin(&call, queue, blocking, event);
-        pointer = front.target.clEnqueueMapImage(handle, image, call.blocking, flags, origin, region, ret_row,
-                                                 ret_slice, n, waits, call.event, &code);
-        code = issue_blocking_end(&call, queue, code);
-        after(&draft, engine, mem, code, pointer, blocking, begin_at);
+    prepare(&call, mem);
+    if (at_once(&call, &n, &waits)) {
+        before(&call);
+        pointer = front.target.clEnqueueMapImage(handle, image, call.issue.blocking, flags, origin, region,
+                                                 ret_row, ret_slice, n, waits, call.issue.event, &code);
+        code = issue_blocking_end(&call.issue, queue, code);
+        after(&call, mem, code, pointer);
         pointer = answer(pointer, code, ret_code);
     } else if ((code = validate_mem(queue, image, true)) || (code = validate_waits(queue, n, waits)) ||
                (code = ret_row ? validate_region(image, origin, region) : CL_INVALID_VALUE) ||
@@ -188,8 +222,8 @@ CL_API_ENTRY void *CL_API_CALL entry_clEnqueueMapImage(cl_command_queue handle, 
 }
 
 /*
- * The unmap of a map that the driver made for reading, or of one that the layer does not know,
- * copies nothing: it needs no engine. False: commands are queued before it.
+ * The unmap of a map that the driver made for reading, or of a map unknown to the layer, copies
+ * nothing. So it needs no engine. False: commands are queued before it.
  */
 static bool unmap_at_once(struct opencl_command *draft, cl_uint n, const cl_event *waits, cl_event *event,
                           cl_int *ret_code)

@@ -11,6 +11,7 @@
 #include "opencl/graph/kernel_launch.h"
 #include "opencl/graph/opencl_validate.h"
 #include "opencl/layer.h"
+#include "opencl/opencl_driver.h"
 #include "opencl/spread/spread.h"
 
 bool submit_idle(const struct queue_record *queue)
@@ -240,7 +241,8 @@ static bool submit_now(struct submission *s, cl_int *ret_code)
     if (s->spreads && !spread_admits(draft, s->blocking))
         return false;
     if (!direct_enter(&draft->base, s->blocking)) {
-        spread_over(draft);
+        if (s->spreads)
+            spread_over(draft);
         return false;
     }
     if (s->cut) {
@@ -253,14 +255,29 @@ static bool submit_now(struct submission *s, cl_int *ret_code)
             policy_count(&draft->base.policy, COUNTER_COPIES, 1);
         *ret_code = issue_now(draft, s->blocking, &s->list, s->ret_event);
     }
-    spread_over(draft);
+    if (s->spreads)
+        spread_over(draft);
     if (s->blocking)
         inferred_job_waited();
     return true;
 }
 
+/*
+ * Waits for events that would be passed to the driver: each chunk of a copy would need them. False:
+ * one failed, and the graph ends the copy.
+ */
+static bool await_passed(struct wait_list *list)
+{
+    bool good = true;
+
+    for (cl_uint i = 0; i < list->n_pass && good; i++)
+        good = opencl_driver.mark_wait(mark_of(list->pass[i])) == CL_COMPLETE;
+    list->n_pass = 0;
+    return good;
+}
+
 /* May the calling thread issue the command, if engine and lease allow it? */
-static bool may_go_now(const struct submission *s)
+static bool may_go_now(struct submission *s)
 {
     const struct opencl_command *draft = s->draft;
 
@@ -268,7 +285,7 @@ static bool may_go_now(const struct submission *s)
         return false;
     if (kind_of(draft)->launch) /* only if the launch stays on its device and whole */
         return !(s->spreads && kind_of(draft)->cut_by_time && spread_wants(draft)) && launch_direct(draft);
-    return !s->cut || (s->blocking && validate_draft(draft) == CL_SUCCESS);
+    return !s->cut || (s->blocking && validate_draft(draft) == CL_SUCCESS && await_passed(&s->list));
 }
 
 cl_int submit_command(struct opencl_command *draft, cl_bool blocking, cl_uint n, const cl_event *waits,

@@ -59,9 +59,8 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clEnqueueWaitForEvents(cl_command_queue ha
 /*
  * For sharing with other interfaces, which only the driver can do, after everything before it.
  * Waiting here keeps the order; it blocks only when something enqueued earlier still waits. True:
- * the list is over and need not be passed on, because the layer's record of an event may be
- * complete a moment before its handle. False: the list is bad or has failed, and the driver reports
- * that.
+ * the list is over and is not passed on, because the layer's record of an event may be complete a
+ * moment before its handle. False: the list is bad or has failed, and the driver reports that.
  */
 static bool drained(struct queue_record *queue, cl_uint n, const cl_event *waits)
 {

@@ -304,17 +304,6 @@ void command_drop_record(struct opencl_command *command)
         command_unref(&command->base);
 }
 
-/* The driver's own queue keeps the order of events of the same in-order queue. */
-static bool is_ordered(const struct opencl_command *command, cl_event event)
-{
-    cl_command_queue queue = NULL;
-
-    if (!command->queue->base.in_order)
-        return false;
-    front.target.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, NULL);
-    return queue == command->queue->handle;
-}
-
 void command_submit(struct opencl_command *command, cl_uint n_waits, const cl_event *waits)
 {
     command->base.all_before = n_waits == 0 && kind_of(command)->follows_all;
@@ -325,7 +314,7 @@ void command_submit(struct opencl_command *command, cl_uint n_waits, const cl_ev
         if (other) {
             graph_wait_command(&command->base, &other->base, EDGE_LISTED);
             command_unref(&other->base);
-        } else if (opencl_driver.mark_status(mark_of(waits[i])) < 0 || !is_ordered(command, waits[i])) {
+        } else {
             graph_wait_mark(&command->base, mark_of(waits[i]));
         }
     }

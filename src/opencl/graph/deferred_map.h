@@ -26,8 +26,8 @@ struct map_record {
 };
 
 /*
- * Remembers a map that went to the driver directly, so that its unmap can be checked and is a copy
- * to the device only if the map was one for writing.
+ * Remembers a map that went to the driver directly, so that its unmap can be checked. The unmap is
+ * a copy to the device only if the map was one for writing.
  */
 void map_note(struct mem_record *mem, void *pointer, cl_map_flags flags);
 

@@ -409,8 +409,8 @@ size_t buffer_list(cl_mem ret_handles[], size_t room)
 }
 
 /*
- * The analysis of `ondemand` counts two kinds of copies: off the other device in chunks of one
- * size, then onto this device in chunks of another.
+ * The analysis of `ondemand` counts two copies: off the other device in chunks of one size, then
+ * onto this device in chunks of another.
  */
 static bool is_staged(const struct spread_buffer *buffer, int from, int to)
 {

@@ -1,8 +1,8 @@
 /*
- * A buffer or image of the program that has been on more than one device: the coherence record, its
- * copies, and the moving of bytes between them. The bytes of an image are its packed pixels, and a
- * range is always all of them. Call all functions with the spread lock held and no engine entered.
- * Every transfer enters the engine that it uses, for one chunk at a time.
+ * A buffer or image of the program that has been on more than one device. Here are its coherence
+ * record, its copies, and the moving of bytes between them. The bytes of an image are its packed
+ * pixels, and a range is always all of them. Call all functions with the spread lock held and no
+ * engine entered. Every transfer enters the engine that it uses, for one chunk at a time.
  */
 #ifndef OPENCL_SPREAD_BUFFER_H
 #define OPENCL_SPREAD_BUFFER_H

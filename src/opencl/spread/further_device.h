@@ -5,7 +5,7 @@
  *
  * Drivers copy directly only between devices of one context. So under migration `p2p` all devices
  * of the platform share a context of the layer. The program's own device is among them as a further
- * one: jobs on it also run there, and the program's context has only what cannot be placed.
+ * one. Jobs on it also run there, and the program's context has only what cannot be placed.
  */
 #ifndef OPENCL_SPREAD_DEVICE_H
 #define OPENCL_SPREAD_DEVICE_H
@@ -50,8 +50,8 @@ struct further_device {
 };
 
 /*
- * The devices that may help this one, ready for use: same platform, same type, whole devices; at
- * most n, and only those whose number is in the set (0: any). With the spread lock held.
+ * The devices that may help this one, ready for use: whole devices of the same platform and type.
+ * At most n, and only those whose number is in the set (0: any). With the spread lock held.
  */
 unsigned device_helpers(const struct opencl_device *home, unsigned n, uint64_t set,
                         struct further_device *ret_devices[FURTHER_MAX]);

@@ -2,13 +2,10 @@
 
 #include <stdlib.h>
 
-#include "base/nsec.h"
 #include "engine/worker.h"
 #include "opencl/layer.h"
 #include "opencl/spread/split.h"
 #include "opencl/spread/touch.h"
-
-#define POLL_NS (200 * NSEC_PER_US)
 
 static bool count(const struct touch *touch, void *data)
 {
@@ -44,12 +41,22 @@ bool landing_begins(struct opencl_command *command)
     return command->landing || !n;
 }
 
+void landing_wake(void)
+{
+    pthread_mutex_lock(&front.spread.landing_lock);
+    pthread_cond_broadcast(&front.spread.landed);
+    pthread_mutex_unlock(&front.spread.landing_lock);
+}
+
 void landing_ends(struct opencl_command *command)
 {
-    for (unsigned i = 0; i < command->n_landing; i++) {
+    if (!command->landing)
+        return;
+    for (unsigned i = 0; i < command->n_landing; i++)
         atomic_fetch_sub(&command->landing[i]->n_landing, 1);
+    landing_wake();
+    for (unsigned i = 0; i < command->n_landing; i++)
         mem_unref(command->landing[i]);
-    }
     free(command->landing);
     command->landing = NULL;
     command->n_landing = 0;
@@ -65,12 +72,14 @@ static bool any_landing(const struct split *split)
 
 void landing_wait(const struct split *split, const struct queue_record *queue, bool *ret_waited)
 {
-    *ret_waited = false;
-    while (any_landing(split) && !worker_stopping()) {
-        struct timespec until = engine_deadline(POLL_NS);
-
-        *ret_waited = true;
-        (void)pthread_cond_timedwait(&front.spread.changed, &front.spread.lock, &until);
+    *ret_waited = any_landing(split) && !worker_stopping();
+    if (*ret_waited) {
+        pthread_mutex_unlock(&front.spread.lock);
+        pthread_mutex_lock(&front.spread.landing_lock);
+        while (any_landing(split) && !worker_stopping())
+            pthread_cond_wait(&front.spread.landed, &front.spread.landing_lock);
+        pthread_mutex_unlock(&front.spread.landing_lock);
+        pthread_mutex_lock(&front.spread.lock);
     }
     for (int kind = 0; kind < ENGINE_N; kind++)
         flight_reap(&queue->device->base.engines[kind], true);

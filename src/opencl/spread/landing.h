@@ -1,5 +1,5 @@
 /*
- * Commands that may write home and are not over: a copy of such a buffer to another device could
+ * Commands that may write home and are not over. A copy of such a buffer to another device could
  * miss their bytes, and the record would call it valid. A program may leave a write unordered
  * against a launch that has the same buffer as an argument, if they use different parts of it.
  *
@@ -20,7 +20,10 @@ struct split;
  * shared. Does nothing if it already counts. False: no memory.
  */
 bool landing_begins(struct opencl_command *command);
-/* It is over, was given to the driver by the calling thread, or is not given now. Takes no lock. */
+/*
+ * The command is over, was given to the driver by the calling thread, or is not given now. Takes a
+ * leaf lock only.
+ */
 void landing_ends(struct opencl_command *command);
 
 /*
@@ -28,5 +31,7 @@ void landing_ends(struct opencl_command *command);
  * buffers, which have records already. *ret_waited: the lock was released.
  */
 void landing_wait(const struct split *split, const struct queue_record *queue, bool *ret_waited);
+/* Threads in landing_wait() look again: a writer is over, or the process ends. */
+void landing_wake(void);
 
 #endif

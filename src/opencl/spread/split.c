@@ -139,7 +139,7 @@ static void attach(struct split *split)
     }
 }
 
-static bool anybody_can_look(const struct split *split)
+static bool program_can_look(const struct split *split)
 {
     for (unsigned i = 0; i < split->n_outputs; i++)
         if (buffer_is_open(split->outputs[i].buffer))
@@ -168,7 +168,7 @@ static cl_int end_run(struct split *split, struct opencl_command *command, cl_in
         return code;
     }
     runtime_count(COUNTER_SPLIT_LAUNCHES, 1);
-    if (failed || anybody_can_look(split))
+    if (failed || program_can_look(split))
         return split_resolve(split, command->queue);
     return CL_SUCCESS;
 }

@@ -145,7 +145,7 @@ cl_int split_at_home(struct split *split, struct queue_record *queue, uint32_t b
 /* The bytes of an output that the work-items of groups [begin, end) write, if known. */
 struct range split_part(const struct split *split, const struct split_output *output, uint32_t begin,
                         uint32_t end);
-/* Those of a share's own. */
+/* The bytes of an output that the groups of a share write, if known. */
 struct range split_own_part(const struct split *split, const struct split_output *output,
                             const struct split_share *share);
 

@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "opencl/graph/adopt.h"
-#include "engine/worker.h"
 #include "engine/policy.h"
 #include "opencl/layer.h"
 #include "opencl/opencl_driver.h"
@@ -68,7 +67,7 @@ static cl_int run_pieces(struct piece_pipe *pipe, cl_kernel kernel, struct openc
     command_drop_marks(command);
     if (code == CL_SUCCESS)
         code = command->piece_status < 0 ? command->piece_status : status < 0 ? status : CL_SUCCESS;
-    return code == CL_SUCCESS && worker_stopping() ? CL_OUT_OF_RESOURCES : code;
+    return code;
 }
 
 static void make_command(const struct split *split, struct queue_record *queue,

@@ -428,5 +428,6 @@ void spread_stop(void)
 
     if (session)
         place_leave(session); /* a worker may wait for its job's GPU */
+    landing_wake();
     device_stop_all();
 }

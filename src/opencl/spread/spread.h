@@ -58,7 +58,10 @@ bool spread_wants(const struct opencl_command *draft);
  * when the driver's call has returned, or if it is not made.
  */
 bool spread_admits(struct opencl_command *draft, bool blocking);
-/* The command needs spread/ no more; nothing happens if that was said before. Takes no lock. */
+/*
+ * The command needs spread/ no more; nothing happens if that was said before. Takes a leaf lock
+ * only.
+ */
 void spread_over(struct opencl_command *command);
 
 /* On the worker: must spread_issue() be called for the command, with no engine entered? */

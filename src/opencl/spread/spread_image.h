@@ -1,7 +1,7 @@
 /*
- * Images on further devices: an equal image in their contexts, and its pixels as packed bytes (rows
- * and slices without padding), in which it is copied and merged. An image moves whole: its
- * coherence record never divides it.
+ * Images on further devices: an equal image in their contexts. An image is copied and merged as
+ * packed bytes, that is, rows and slices without padding. An image moves whole: its coherence
+ * record never divides it.
  */
 #ifndef OPENCL_SPREAD_IMAGE_H
 #define OPENCL_SPREAD_IMAGE_H

@@ -3,8 +3,8 @@
  *
  * A worker ends commands while it stays on an engine, for which the holder of the lock may wait. So
  * the end of a command never waits for the lock: it leaves a note, and whichever thread holds the
- * lock acts on it. References to the program's objects are dropped with the lock released, because
- * the last one runs destructor callbacks of the program, which may call the layer.
+ * lock acts on it. References to the program's objects are dropped with the lock released. The last
+ * one runs destructor callbacks of the program, which may call the layer.
  */
 #ifndef OPENCL_SPREAD_SPREAD_LOCK_H
 #define OPENCL_SPREAD_SPREAD_LOCK_H

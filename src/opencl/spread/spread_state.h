@@ -15,6 +15,8 @@ struct spread_state {
     pthread_cond_t changed;            /* a split stopped running */
     struct command_callback *after;    /* spread_after() */
     struct mem_record *_Atomic unused; /* spread_unused(); no lock */
+    pthread_mutex_t landing_lock;      /* a leaf; of the next */
+    pthread_cond_t landed;             /* landing_wake() */
     struct further_device devices[FURTHER_MAX];
     unsigned n_devices;
     struct peer_context {

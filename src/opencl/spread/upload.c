@@ -33,7 +33,7 @@ static struct spread_buffer *named_buffer(const struct opencl_command *command, 
 }
 
 /*
- * Nothing is pending, the copy there has room, and the record has room for one more range: a record
+ * Nothing is pending, the copy there has room, and the record has room for one more range. A record
  * that is full would forget where bytes are.
  */
 static bool can_take(struct spread_buffer *buffer, int place, struct queue_record *queue)

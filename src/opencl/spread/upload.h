@@ -2,8 +2,8 @@
  * Writes of a program whose jobs are placed (spread_placement.h).
  *
  * `chosen`: the GPU is fixed before the upload, so the bytes go there directly, not through home.
- * `any`: the input is copied to home and to every other device that could take the kernel, so that
- * no device waits for it after the grant (GPU-SPARC Sec. III-A). With the spread lock held unless
+ * `any`: the input is copied to home and to every other device that could take the kernel. So no
+ * device waits for it after the grant (GPU-SPARC, Sec. III-A). With the spread lock held unless
  * said otherwise.
  */
 #ifndef OPENCL_SPREAD_UPLOAD_H

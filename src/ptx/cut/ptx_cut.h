@@ -29,7 +29,10 @@ enum ptx_whole {
     PTX_N_WHOLE
 };
 
-/* For counters ("waits-for-blocks"); about the kernel; what a user can do. "" for PTX_CUT. */
+/*
+ * The name in docs/cuda-pieces.md ("waits-for-blocks"); about the kernel; what a user can do. "":
+ * PTX_CUT.
+ */
 const char *ptx_whole_name(enum ptx_whole reason);
 const char *ptx_whole_sentence(enum ptx_whole reason);
 const char *ptx_whole_help(enum ptx_whole reason);

@@ -14,8 +14,8 @@
 /*
  * The parameter, byte for byte as the sibling declares it: 32 bytes, aligned to 4.
  *
- * n / grid[i] is (2n * magic[i] >> 32) >> shift[i] for every n below 2^31: Granlund and Montgomery,
- * "Division by Invariant Integers using Multiplication", theorem 4.2 with N = 31.
+ * n / grid[i] is (2n * magic[i] >> 32) >> shift[i] for every n below 2^31. This is theorem 4.2 with
+ * N = 31 of Granlund and Montgomery, "Division by Invariant Integers using Multiplication".
  */
 struct ptx_piece {
     uint32_t first;    /* the piece's first block: x + grid[0] * (y + grid[1] * z) */

@@ -1,6 +1,6 @@
 /*
- * Where the values of a routine come from: its registers with dense numbers, the statements that
- * define each, the effect of each statement, and its blocks.
+ * Where the values of a routine come from. It has the routine's registers with dense numbers, the
+ * statements that define each, the effect of each statement, and its blocks.
  *
  * Numbers below N_CELLS are the cells of effect.h. A vector register is one register.
  */

@@ -13,11 +13,11 @@
  *    compare-and-swap on a fixed address found the value that the same loop read there last. While
  *    memory does not change, the second round succeeds. Or *ticket*: an atomic addition to a fixed
  *    address has returned at least a fixed bound. The loop itself moves the counter there.
- * 3. Only plain loads decide, the loop has no fence, and every round moves on: it computes, from
- *    its own value, a register that decides about the end or about the address that is read (lists,
- *    rows, bisections). A loop that waits reads the same place again.
+ * 3. Only plain loads decide, the loop has no fence, and every round moves on (lists, rows,
+ *    bisections). That is, a register that decides about the end, or about the address that is
+ *    read, gets a value computed from its own. A loop that waits reads the same place again.
  *
- * Everything else counts as waiting. So does a loop that polls until a count is reached: it ends,
+ * Everything else counts as waiting. So does a loop that polls until a count is reached. It ends,
  * but a program that then reports an error would report it in every piece. Plain loads are sources
  * only in kernels that write global memory, because another block cannot change what no block
  * writes. Locks count as waiting, although a program that releases what it takes would end: the

@@ -1,5 +1,5 @@
 /*
- * The timeline: a row per engine with its runs, then for each program its jobs, and its waits and
+ * The timeline: a row per engine with its runs. Then for each program its jobs, and its waits and
  * holds on each engine that it waited for. It opens on the time around the first miss, or around
  * the worst job of the most urgent program.
  */

@@ -4,7 +4,7 @@
  * module to standard output and a line for each kernel to standard error; `--why` leaves the module
  * out.
  *
- * Exit: 0 an answer was written, 1 no kernel of the file could be cut, 2 bad usage or question, 3
+ * Exit: 0 an answer was written, 1 no kernel of the file could be cut, 2 bad usage or question. 3
  * the environment failed, 4 no memory.
  */
 #include "base/file.h"
@@ -43,8 +43,8 @@ static int answer(const uint8_t *message, size_t length)
 static void show_whole(const char *path, const char *name, uint32_t line, const char *detail,
                        enum ptx_whole reason)
 {
-    (void)fprintf(stderr, "%s:%u: %s runs whole: %s:\n  %s\n  help: %s\n", path, line, name,
-                  ptx_whole_sentence(reason), detail, ptx_whole_help(reason));
+    (void)fprintf(stderr, "%s:%u: %s runs whole: %s [%s]:\n  %s\n  help: %s\n", path, line, name,
+                  ptx_whole_sentence(reason), ptx_whole_name(reason), detail, ptx_whole_help(reason));
 }
 
 static int show(const char *path, bool only_why)

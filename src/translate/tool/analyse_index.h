@@ -1,8 +1,8 @@
 /*
- * The index of an access, read from the text of a kernel as a sum of products (sum.h): of numbers,
- * kernel parameters that never change, sizes of the launch, and digits. A digit is an id, a counter
- * of a `for`, or a part of a division. A variable that gets only one value is replaced by it. Pure
- * functions over the syntax tree.
+ * The index of an access, read from the text of a kernel as a sum of products (sum.h). Factors are
+ * numbers, kernel parameters that never change, sizes of the launch, and digits. A digit is an id,
+ * a counter of a `for`, or a part of a division. A variable that gets only one value is replaced by
+ * it. Pure functions over the syntax tree.
  */
 #ifndef TRANSLATE_TOOL_ANALYSE_INDEX_H
 #define TRANSLATE_TOOL_ANALYSE_INDEX_H

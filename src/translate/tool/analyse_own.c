@@ -7,8 +7,8 @@
  * differ between groups, so that a group's elements form one pattern around one place. What only
  * some accesses add, as in p[2 * id], p[2 * id + 1], or p[i], p[i + n], is one more digit.
  *
- * Anything else is unknown, and such a kernel runs on one device: min(id, 63), an index from
- * memory, a pointer that is passed to a function.
+ * Anything else is unknown: min(id, 63), an index from memory, a pointer that is passed to a
+ * function. Such a kernel runs on one device.
  */
 #include "translate/tool/analyse.h"
 #include "translate/tool/analyse_index.h"

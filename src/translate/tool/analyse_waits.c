@@ -1,8 +1,8 @@
 /*
  * A kernel that waits for another group cannot be cut: that group may be in a piece that has not
  * started. Waiting takes a loop whose end depends on something that another group can change while
- * the loop runs: an atomic or volatile read, or plain shared memory (analyse_watches.c). Every loop
- * of this form counts as waiting, with one exception that ends by itself: repeat
+ * the loop runs. That is an atomic or volatile read, or plain shared memory (analyse_watches.c).
+ * Every loop of this form counts as waiting, with one exception that ends by itself: repeat
  * compare-and-exchange until it finds the value just read.
  */
 #include "translate/tool/analyse.h"

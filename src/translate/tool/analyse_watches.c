@@ -278,7 +278,7 @@ static bool jumps(const struct rounds *r, struct syntax_node *top, const char *k
     return false;
 }
 
-/* Its last statement ends the loop. */
+/* Does the last statement of the branch end the loop? */
 static bool ends_loop(const struct rounds *r, const struct syntax_node *branch)
 {
     const struct syntax_node *last = NULL;

@@ -108,8 +108,9 @@ struct syntax {
 };
 
 /*
- * Parses with the options of the language: standard as in -cl-std (NULL: the compiler's default),
- * pointer width, and the extensions as in clang's -cl-ext (NULL: all that clang knows).
+ * Parses with the options of the language. standard: as in -cl-std; NULL: the compiler's default.
+ * address_bits: the width of a pointer. extensions: as in clang's -cl-ext; NULL: all that clang
+ * knows.
  */
 void syntax_parse(struct syntax *syntax, const char *text, size_t length, const char *standard,
                   unsigned address_bits, const char *extensions);

@@ -1,9 +1,9 @@
 /*
- * The 39 configurations of GPUSync's Table IV on its machine: two NUMA nodes of six CPUs and four
- * GPUs, two copy engines per GPU, chunks of 1 MiB. The CPU organisation is P (12 clusters), C (2)
- * or G (1). It is combined with 13 GPU organisations: P (8 clusters, no migration) with rho 1, 2,
- * 3, infinity; C (4 pairs) with system-memory or peer-to-peer migration and rho 1, 2, 3; G (1
- * cluster, system memory) with rho 1, 2, 3.
+ * The 39 configurations of GPUSync's Table IV on its machine. It has two NUMA nodes of six CPUs and
+ * four GPUs, two copy engines per GPU, chunks of 1 MiB. The CPU organisation is P (12 clusters), C
+ * (2) or G (1). It is combined with 13 GPU organisations. P (8 clusters, no migration) has rho 1,
+ * 2, 3, infinity. C (4 pairs) has system-memory or peer-to-peer migration and rho 1, 2, 3. G (1
+ * cluster, system memory) has rho 1, 2, 3.
  */
 #ifndef ANALYSIS_GPUSYNC_CONFIGURATIONS_H
 #define ANALYSIS_GPUSYNC_CONFIGURATIONS_H

@@ -13,9 +13,9 @@
 struct gpusync_limits gpusync_task_set_limits(const struct task_set *set);
 
 /*
- * 0 with the set loaded, or INPUT_REJECTED when the model does not cover the set: no GPU for a task
- * that needs one, kernels on several GPUs, state that cannot migrate between the GPUs of a cluster,
- * or a placement inside a cluster with pooled tokens.
+ * 0 with the set loaded, or INPUT_REJECTED when the model does not cover the set. Reasons: no GPU
+ * for a task that needs one, kernels on several GPUs, state that cannot migrate between the GPUs of
+ * a cluster. Or a placement inside a cluster with pooled tokens.
  */
 int gpusync_task_set_load(struct gpusync_workspace *workspace, const struct gpusync_system *system,
                           const struct task_set *set, struct input_error *ret_error);
