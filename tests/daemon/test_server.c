@@ -125,8 +125,9 @@ START_TEST(another_limit_for_yields_holds_for_holders_that_were_asked_before)
     const baton_nsec reload_at = asked_at + NSEC_PER_SEC / 4;
     struct frame attach = {.type = FRAME_ATTACH, .attach = {.device = DEVICE}};
     struct frame request = {.type = FRAME_REQUEST, .request = {.epoch = 1}};
-    struct frame priority = {.type = FRAME_PRIORITY, .priority = {.priority = 40}};
+    struct frame priority = {.type = FRAME_PRIORITY};
 
+    priority.priority.priority = 40;
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
         struct server *server = start();
         baton_nsec due_at = limits[i] < reload_at - asked_at ? reload_at : asked_at + limits[i];
