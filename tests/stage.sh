@@ -56,9 +56,9 @@ start_clock() {
 }
 on_clock=()
 
-# From here on a batond that starts is told that Linux does not limit real-time programs: no claim of
-# a bound depends on this machine's limit. Answers 1 where a limit stays, because a sanitizer does not
-# let a library go before it.
+# From here on a batond that starts is told that Linux does not limit real-time programs: no claim
+# of a bound depends on this machine's limit. Answers 1 where a limit stays, because a sanitizer
+# does not let a library go before it.
 lift_rt_limit() {
     [ "$(cat /proc/sys/kernel/sched_rt_runtime_us)" = -1 ] && return
     [ "${BATON_SANITIZER:-none}" = none ] || return 1

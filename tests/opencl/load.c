@@ -4,15 +4,18 @@
  * time. The fifth argument, COPIES, says what the data do. 1: they go to the host and back after
  * each launch. 2: write, launch and read are one job of which only the last byte is waited for. 3:
  * they go to the device once, at the beginning. 4: they are mapped and unmapped after each launch.
- * SECONDS may be a number of launches instead: 20x. With an instant (CLOCK_MONOTONIC, milliseconds)
- * the time is counted from there, and of what is launched before and after only the results. usage:
- * load SECONDS GROUPS PAUSE_MS [DEPTH [COPIES [BEGIN_MS]]]
+ * SECONDS may be a number of launches instead: 20x. A path means: as long as this file exists.
+ * With an instant (CLOCK_MONOTONIC, milliseconds) the time is counted from there, and of what is
+ * launched before and after only the results.
+ * usage: load SECONDS|LAUNCHESx|PATH GROUPS PAUSE_MS [DEPTH [COPIES [BEGIN_MS]]]
  */
 #include <CL/cl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { LOCAL = 4 };
 
@@ -43,7 +46,8 @@ static cl_event ring[64];
 /* What the command line says. */
 struct wish {
     double seconds, pause, from; /* pause in ms; from: an instant in ms, 0: now */
-    cl_int most;                 /* launches; 0: as the time says */
+    cl_int most;                 /* launches; 0: as the time or the file says */
+    const char *file;            /* goes on as long as it exists; NULL: no such file */
     size_t global, depth;
     unsigned long copies;
 };
@@ -58,8 +62,12 @@ struct stage {
 
 static struct wish parse(int argc, char **argv)
 {
-    return (struct wish){.seconds = argc > 1 ? strtod(argv[1], NULL) : 1,
-                         .most = argc > 1 && strchr(argv[1], 'x') ? (cl_int)strtod(argv[1], NULL) : 0,
+    const char *length = argc > 1 ? argv[1] : "1";
+    const char *file = strchr(length, '/') ? length : NULL;
+
+    return (struct wish){.seconds = strtod(length, NULL),
+                         .most = !file && strchr(length, 'x') ? (cl_int)strtod(length, NULL) : 0,
+                         .file = file,
                          .global = (argc > 2 ? strtoul(argv[2], NULL, 10) : 1) * LOCAL,
                          .pause = argc > 3 ? strtod(argv[3], NULL) : 0,
                          .depth = argc > 4 ? strtoul(argv[4], NULL, 10) : 1,
@@ -152,6 +160,13 @@ static cl_int turn(const struct wish *wish, const struct stage *stage, cl_event 
     return code;
 }
 
+static bool goes_on(const struct wish *wish, cl_int launches, double end)
+{
+    if (wish->file)
+        return access(wish->file, F_OK) == 0;
+    return wish->most ? launches < wish->most : now_ms() < end;
+}
+
 int main(int argc, char **argv)
 {
     const struct wish wish = parse(argc, argv);
@@ -164,7 +179,7 @@ int main(int argc, char **argv)
         return 3;
     code = wish.copies == 3 ? write_values(&wish, &stage, CL_TRUE) : CL_SUCCESS;
     end = (wish.from > 0 ? wish.from : now_ms()) + wish.seconds * 1e3;
-    for (; wish.most ? n < wish.most : now_ms() < end; n++) {
+    for (; goes_on(&wish, n, end); n++) {
         double begin = now_ms(), length;
 
         code |= turn(&wish, &stage, &ring[(size_t)n % wish.depth]);
