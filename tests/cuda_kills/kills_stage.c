@@ -166,14 +166,19 @@ void kills_daemon_signal(struct kills_stage *stage, int signal_number)
     stage->daemon_stopped = signal_number == SIGSTOP;
 }
 
+/*
+ * Only a stopped batond is continued. SIGCONT also discards a SIGSTOP that has not arrived yet:
+ * LeakSanitizer sends one to a process that ends, and would wait for it for ever.
+ */
 void kills_daemon_end(struct kills_stage *stage, int signal_number)
 {
+    bool stopped = stage->daemon_stopped;
     int status;
 
     if (!stage->daemon)
         return;
     kills_daemon_signal(stage, signal_number);
-    if (signal_number != SIGKILL)
+    if (stopped && signal_number != SIGKILL)
         kills_daemon_signal(stage, SIGCONT);
     while (waitpid(stage->daemon, &status, 0) < 0)
         ck_assert_int_eq(errno, EINTR);
