@@ -32,6 +32,10 @@ echo '`src/a/x.c: g`' >>"$root/docs/guide.md"
 expects 'a document with a function that does not exist' 'docs/guide.md: no g in src/a/x.c'
 
 clean_tree
+printf '`src/a/x.c:\ng`\n' >>"$root/docs/guide.md"
+expects 'the same, on two lines' 'docs/guide.md: no g in src/a/x.c'
+
+clean_tree
 echo '[x](docs/none.md)' >>"$root/README.md"
 expects 'a link to a file that does not exist' 'README.md: no such file: docs/none.md'
 
