@@ -18,7 +18,7 @@ static struct times copy_ms(struct gpes *gpes, const struct stage_how *how, unsi
 {
     struct stage_program run = {0};
     char bytes[32];
-    const char *options[] = {"--bytes", bytes, "--jobs", gpes->quick ? "5" : "9", NULL};
+    const char *options[] = {"--bytes", bytes, "--jobs", "5", NULL};
     struct times times;
 
     (void)snprintf(bytes, sizeof bytes, "%u", mib << 20);
@@ -30,7 +30,8 @@ static struct times copy_ms(struct gpes *gpes, const struct stage_how *how, unsi
 
 /* What one API's copies took, by direction. */
 struct result {
-    double ratio[DIRECTIONS][SIZES][COUNTS], plain_ms[DIRECTIONS][SIZES];
+    struct gpes_range ratios[DIRECTIONS][SIZES][COUNTS];
+    double ratio[DIRECTIONS][SIZES][COUNTS], plain_ms[DIRECTIONS][SIZES]; /* medians; means */
 };
 
 static size_t sizes_of(const struct gpes *gpes)
@@ -38,23 +39,28 @@ static size_t sizes_of(const struct gpes *gpes)
     return gpes->quick ? SIZES - 1 : SIZES;
 }
 
-static void measure(struct gpes *gpes, size_t s, struct result *result)
+static void measure(struct gpes *gpes, size_t s, size_t c, struct result *result)
 {
     static const struct stage_how plain = {.realtime = true};
     char chunk[32];
+    struct stage_how cut = {.baton = true, .chunk = chunk, .realtime = true};
+    double ratios[DIRECTIONS][GPES_ROUNDS];
+    size_t rounds = gpes_rounds(gpes);
 
-    for (size_t c = 0; c < COUNTS; c++) {
-        struct stage_how cut = {.baton = true, .chunk = chunk, .realtime = true};
+    (void)snprintf(chunk, sizeof chunk, "%u", (sizes_mib[s] << 20) / counts[c]);
+    for (size_t round = 0; round < rounds; round++) {
         struct times before = copy_ms(gpes, &plain, sizes_mib[s]);
-        struct times with;
-        struct times after;
-        (void)snprintf(chunk, sizeof chunk, "%u", (sizes_mib[s] << 20) / counts[c]);
-        with = copy_ms(gpes, &cut, sizes_mib[s]);
-        after = copy_ms(gpes, &plain, sizes_mib[s]);
+        struct times with = copy_ms(gpes, &cut, sizes_mib[s]);
+        struct times after = copy_ms(gpes, &plain, sizes_mib[s]);
+
         for (size_t d = 0; d < DIRECTIONS; d++) {
-            result->ratio[d][s][c] = with.ms[d] / ((before.ms[d] + after.ms[d]) / 2);
-            result->plain_ms[d][s] += (before.ms[d] + after.ms[d]) / 2 / COUNTS;
+            ratios[d][round] = with.ms[d] / ((before.ms[d] + after.ms[d]) / 2);
+            result->plain_ms[d][s] += (before.ms[d] + after.ms[d]) / 2 / COUNTS / (double)rounds;
         }
+    }
+    for (size_t d = 0; d < DIRECTIONS; d++) {
+        result->ratios[d][s][c] = gpes_range_of(ratios[d], rounds);
+        result->ratio[d][s][c] = result->ratios[d][s][c].median;
     }
 }
 
@@ -66,9 +72,9 @@ static void print_table(const struct gpes *gpes, const char *title, const struct
     printf("\n");
     for (size_t s = 0; s < sizes_of(gpes); s++) {
         for (size_t a = 0; a < gpes->n_apis; a++) {
-            printf("  %19u MiB %-7s %9.3f", sizes_mib[s], gpes->apis[a]->name, results[a].plain_ms[d][s]);
+            printf("  %19u MiB %-7s %9.2g", sizes_mib[s], gpes->apis[a]->name, results[a].plain_ms[d][s]);
             for (size_t c = 0; c < COUNTS; c++)
-                printf(" %12.3f", results[a].ratio[d][s][c]);
+                gpes_print_ratio(&results[a].ratios[d][s][c], 12);
             printf("\n");
         }
     }
@@ -80,9 +86,9 @@ static void draw(const struct gpes *gpes, const struct result *result, size_t d)
     char names[SIZES][32];
     double x[COUNTS];
     size_t n_sizes = sizes_of(gpes);
-    double last = result->ratio[d][n_sizes - 1][COUNTS - 1];
+    const struct gpes_range *last = &result->ratios[d][n_sizes - 1][COUNTS - 1];
 
-    figure_of(gpes->api->figures, "chunks", d ? "out" : "in", last, last, last);
+    figure_of(gpes->api->figures, "chunks", d ? "out" : "in", last->median, last->least, last->most);
     for (size_t c = 0; c < COUNTS; c++)
         x[c] = counts[c];
     for (size_t s = 0; s < n_sizes; s++) {
@@ -103,11 +109,14 @@ void gpes_chunks(struct gpes *gpes)
     for (size_t s = 0; s < sizes_of(gpes); s++) {
         for (size_t a = 0; a < gpes->n_apis; a++) {
             gpes->api = gpes->apis[a];
-            measure(gpes, s, &results[a]);
+            for (size_t c = 0; c < COUNTS; c++)
+                measure(gpes, s, c, &results[a]);
         }
     }
     stage_daemon_stop(&gpes->stage);
-    printf("\nFig. 6: copies cut into chunks, time / plain OpenCL or CUDA\n");
+    printf("\nFig. 6: copies cut into chunks, time / plain OpenCL or CUDA, least to most of %zu rounds\n"
+           "(-: reaches 1, not measurable)\n",
+           gpes_rounds(gpes));
     for (size_t d = 0; d < DIRECTIONS; d++) {
         print_table(gpes, titles[d], results, d);
         for (size_t a = 0; a < gpes->n_apis; a++) {

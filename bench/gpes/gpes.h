@@ -87,6 +87,22 @@ double gpes_groups(struct gpes *gpes, struct gpes_program program);
 
 double gpes_mean(const double *values, size_t n);
 
+/* What was measured in several rounds. */
+struct gpes_range {
+    double least, median, most;
+};
+
+enum { GPES_ROUNDS = 3 };
+size_t gpes_rounds(const struct gpes *gpes);
+
+/* values: n of them, sorted in place. */
+struct gpes_range gpes_range_of(double values[], size_t n);
+/*
+ * Of a time against the plain program's: prints "1.2 to 1.4" in so many columns, or "-" if the
+ * range reaches 1. Such a range is no measurement of the cost: the machine's speed wanders as far.
+ */
+void gpes_print_ratio(const struct gpes_range *ratio, int width);
+
 /* ---- pictures, as FOLDER/NAME[-API].svg ---- */
 
 struct svg_series;

@@ -95,8 +95,19 @@ static double run_order(struct gpes *gpes, const struct stage_how *how, const un
     return pending;
 }
 
-/* One order over all rounds: its row, and the medians of fifo and adaptive. */
-static void measure_order(struct gpes *gpes, const unsigned order[], const char *name, double ret_median[2])
+/* Which of the two waits less, if their spreads tell. */
+static const char *difference_of(const struct gpes_range pending[2], size_t rounds)
+{
+    if (rounds < 2)
+        return "not measurable: one round";
+    if (pending[0].least > pending[1].most)
+        return "adaptive waits less";
+    return pending[1].least > pending[0].most ? "fifo waits less" : "not measurable: they overlap";
+}
+
+/* One order over all rounds, under fifo and adaptive; prints its row. */
+static void measure_order(struct gpes *gpes, const unsigned order[], const char *name,
+                          struct gpes_range ret_pending[2])
 {
     static const struct stage_how in_order = {.baton = true, .quiet = true, .realtime = true};
     static const struct stage_how adaptive = {
@@ -115,42 +126,51 @@ static void measure_order(struct gpes *gpes, const unsigned order[], const char 
         }
     }
     for (size_t k = 0; k < 2; k++)
-        ret_median[k] = stage_quantile(sums[k], rounds, 0.5);
-    printf("  %-18s %-7s %.2f [%.2f, %.2f]      %.2f [%.2f, %.2f]      %+.2f\n", name, gpes->api->name,
-           ret_median[0], sums[0][0], sums[0][rounds - 1], ret_median[1], sums[1][0], sums[1][rounds - 1],
-           ret_median[1] - ret_median[0]);
+        ret_pending[k] = gpes_range_of(sums[k], rounds);
+    printf("  %-18s %-7s", name, gpes->api->name);
+    for (size_t k = 0; k < 2; k++)
+        printf("   %.1f to %.1f", ret_pending[k].least, ret_pending[k].most);
+    printf("   %s\n", difference_of(ret_pending, rounds));
     (void)fflush(stdout);
+}
+
+/* How much less is waited under adaptive, and by the spread of both, in %. */
+static void tell_difference(const struct gpes *gpes, const struct gpes_range pending[2])
+{
+    figure_of(gpes->api->figures, "orders", NULL, 100 * (1 - pending[1].median / pending[0].median),
+              100 * (1 - pending[1].most / pending[0].least), 100 * (1 - pending[1].least / pending[0].most));
 }
 
 void gpes_orders(struct gpes *gpes)
 {
     static char names[ORDERS][48];
-    static double values[GPES_APIS][ORDERS * 2];
+    static struct gpes_range pending[GPES_APIS][ORDERS][2];
+    double values[ORDERS * 2];
     const char *labels[ORDERS];
     size_t n_orders = gpes->quick ? 2 : ORDERS;
 
     printf("\nFig. 11: no priorities, three programs; pending time of all / time of all alone, "
-           "median [least, most] of %d\n",
+           "least to most of %d\n",
            gpes->quick ? 1 : ROUNDS);
-    printf("  %-26s %-22s %-22s %s\n", "", "fifo", "adaptive", "difference");
+    printf("  %-28s %-12s %-12s\n", "", "fifo", "adaptive");
     for (size_t o = 0; o < n_orders; o++) {
         (void)snprintf(names[o], sizeof names[o], "%s.%s.%s", programs[orders[o][0]].name,
                        programs[orders[o][1]].name, programs[orders[o][2]].name);
         labels[o] = names[o];
         for (size_t a = 0; a < gpes->n_apis; a++) {
             gpes->api = gpes->apis[a];
-            measure_order(gpes, orders[o], names[o], &values[a][o * 2]);
+            measure_order(gpes, orders[o], names[o], pending[a][o]);
         }
     }
     printf("  GPES: mmul.srad.nn 53 %% less than Gdev; the best order a little more than Gdev, for the "
            "cutting\n");
     for (size_t a = 0; a < gpes->n_apis; a++) {
-        double less = 100 * (1 - values[a][1] / values[a][0]);
-
         gpes->api = gpes->apis[a];
-        figure_of(gpes->api->figures, "orders", NULL, less, less, less);
+        tell_difference(gpes, pending[a][0]);
+        for (size_t i = 0; i < n_orders * 2; i++)
+            values[i] = pending[a][i / 2][i % 2].median;
         gpes_draw_bars(gpes, "fig11", "Fig. 11: start orders without priorities",
                        "pending time / time of all alone", labels, n_orders,
-                       (const char *const[]){"fifo", "adaptive"}, 2, values[a]);
+                       (const char *const[]){"fifo", "adaptive"}, 2, values);
     }
 }

@@ -103,7 +103,7 @@ static void print_set(const struct gpes *gpes, const struct experiment *experime
     printf("  %-6s %-22s", gpes->api->name, "MB (ms alone)");
     for (size_t s = 0; s < n_sizes; s++) {
         x[s] = experiment->mega(sizes[s]);
-        printf(" %8.2f (%6.1f)", x[s], low_ms[s]);
+        printf(" %8.3g (%6.2g)", x[s], low_ms[s]);
     }
     printf("\n");
     for (size_t k = 0; k < SETTINGS; k++) {
@@ -111,10 +111,10 @@ static void print_set(const struct gpes *gpes, const struct experiment *experime
         for (size_t s = 0; s < n_sizes; s++) {
             y[k][s] = gpes_mean(result->points[k][s] + experiment->sets[set].first, experiment->sets[set].n) /
                       low_ms[s];
-            printf(" %17.3f", y[k][s]);
+            printf(" %17.1g", y[k][s]);
         }
         less = 100 * (1 - y[k][n_sizes - 1] / y[0][n_sizes - 1]);
-        printf("   last against fifo %+.1f %%\n", -less);
+        printf("   last against fifo: %.0f %% less\n", floor(less));
         if (k == SETTINGS - 1) /* by Baton's own choice of pieces and chunks */
             figure_of(gpes->api->figures, experiment->figure, experiment->sets[set].letter, less, less, less);
         series[k] =
@@ -152,8 +152,8 @@ static void run_experiment(struct gpes *gpes, const struct experiment *experimen
         gpes->api = gpes->apis[a];
         measure(gpes, experiment, &results[a]);
     }
-    printf("\nFig. %s: pending time beside %s, divided by the other's job alone\n", experiment->figure + 3,
-           experiment->what);
+    printf("\nFig. %s: pending time beside %s, divided by the other's job alone (one run, so one digit)\n",
+           experiment->figure + 3, experiment->what);
     for (size_t set = 0; set < experiment->n_sets; set++) {
         printf("  (%s) %s; first the other program\n", experiment->sets[set].letter,
                experiment->sets[set].name);

@@ -96,6 +96,29 @@ double gpes_mean(const double *values, size_t n)
     return n ? sum / (double)n : NAN;
 }
 
+size_t gpes_rounds(const struct gpes *gpes)
+{
+    return gpes->quick ? 2 : GPES_ROUNDS;
+}
+
+struct gpes_range gpes_range_of(double values[], size_t n)
+{
+    double median = stage_quantile(values, n, 0.5); /* sorts them */
+
+    return (struct gpes_range){values[0], median, values[n - 1]};
+}
+
+void gpes_print_ratio(const struct gpes_range *ratio, int width)
+{
+    char text[64];
+
+    if (ratio->most < 10)
+        (void)snprintf(text, sizeof text, "%.1f to %.1f", ratio->least, ratio->most);
+    else
+        (void)snprintf(text, sizeof text, "%.0f to %.0f", ratio->least, ratio->most);
+    printf(" %*s", width, ratio->least >= 1.05 ? text : "-");
+}
+
 double gpes_alone_ms(struct gpes *gpes, struct gpes_program program)
 {
     static const struct stage_how plain = {.realtime = true};

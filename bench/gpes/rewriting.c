@@ -121,8 +121,6 @@ static void measure(struct gpes *gpes, const char *name, size_t rounds, struct r
         free(fresh);
     }
     free(text);
-    for (size_t way = 0; way < WAYS; way++) /* sorts them */
-        (void)stage_quantile(ret_rewriting->ms[way], rounds, 0.5);
 }
 
 void gpes_rewriting(struct gpes *gpes)
@@ -133,12 +131,12 @@ void gpes_rewriting(struct gpes *gpes)
     name_program(gpes, "BATON_CUT", "baton-cut");
     name_program(gpes, "BATON_TRANSLATE", "baton-translate");
     printf("\nSec. IV-A2: kernels rewritten as they are loaded: PTX without source (CUDA), source (OpenCL); "
-           "ms,\nmedian [least, most] of %zu\n",
+           "ms,\nleast to most of %zu\n",
            rounds);
     printf("  %-10s %-7s %8s %8s %6s   %-24s %s\n", "", "", "bytes", "kernels", "whole", "first",
            "from the cache");
     for (size_t a = 0; a < gpes->n_apis; a++) {
-        double worst[WAYS] = {0};
+        struct gpes_range worst[WAYS] = {{0, 0, 0}}; /* of the slowest program, ms */
 
         gpes->api = gpes->apis[a];
         for (size_t p = 0; p < GPES_PROGRAMS; p++) {
@@ -148,16 +146,16 @@ void gpes_rewriting(struct gpes *gpes)
             printf("  %-10s %-7s %8zu %8zu %6zu  ", gpes_names[p], gpes->api->name, row->bytes, row->kernels,
                    row->whole);
             for (size_t way = 0; way < WAYS; way++) {
-                double median = row->ms[way][rounds / 2];
+                struct gpes_range ms = gpes_range_of(row->ms[way], rounds);
 
-                printf(" %6.2f [%5.2f, %6.2f]  ", median, row->ms[way][0], row->ms[way][rounds - 1]);
-                worst[way] = median > worst[way] ? median : worst[way];
+                printf(" %10.2g to %-10.2g", ms.least, ms.most);
+                worst[way] = ms.median > worst[way].median ? ms : worst[way];
             }
             printf("\n");
             (void)fflush(stdout);
         }
-        figure_of(gpes->api->figures, "rewriting", "first", worst[0], worst[0], worst[0]);
-        figure_of(gpes->api->figures, "rewriting", "cached", worst[1], worst[1], worst[1]);
+        figure_of(gpes->api->figures, "rewriting", "first", worst[0].median, worst[0].least, worst[0].most);
+        figure_of(gpes->api->figures, "rewriting", "cached", worst[1].median, worst[1].least, worst[1].most);
     }
     printf("  GPES tells no time for its rewriting of binaries, which handles \"simple kernels\" only\n");
 }

@@ -34,45 +34,62 @@ static const unsigned counts[COUNTS] = {2, 8, 32, 128, 400};
  * plain program's.
  */
 struct row {
-    double pieces[COUNTS + 1], ratio[COUNTS + 1]; /* the first is 1 piece: plain, 1.0 */
-    double plain_ms;
+    double pieces[COUNTS + 1], ratio[COUNTS + 1]; /* the first is 1 piece: plain, 1.0; medians */
+    struct gpes_range ratios[COUNTS];
+    double plain_ms; /* the median of all plain runs */
 };
 
-static void measure_row(struct gpes *gpes, struct gpes_program program, struct row *ret_row)
+/* Each run in pieces is compared with the plain ones before and after it: the speed wanders. */
+static void measure_count(struct gpes *gpes, struct gpes_program program, double groups, size_t count,
+                          struct row *row, double plains[])
 {
     static const struct stage_how plain = {.realtime = true};
     struct stage_how sliced = {.baton = true, .stats = true, .realtime = true};
-    unsigned jobs = gpes->quick ? 3 : 7;
-    double groups = gpes_groups(gpes, program);
-    double plains[COUNTS];
-    double before;
-    double ms;
-    size_t n = 0;
+    unsigned jobs = gpes->quick ? 3 : 5;
+    double ratios[GPES_ROUNDS];
+    double before = gpes_kernel_ms(gpes, &plain, program, jobs, NULL);
     char slice[32];
 
-    ret_row->pieces[0] = ret_row->ratio[0] = 1;
-    for (size_t i = 0; i < COUNTS; i++)
-        ret_row->pieces[i + 1] = ret_row->ratio[i + 1] = NAN;
-    before = gpes_kernel_ms(gpes, &plain, program, jobs, NULL);
-    for (size_t i = 0; i < COUNTS; i += gpes->quick ? 2 : 1) {
+    (void)snprintf(slice, sizeof slice, "%.0f", fmax(1, ceil(groups / counts[count])));
+    sliced.slice = slice;
+    for (size_t round = 0; round < gpes_rounds(gpes); round++) {
         struct stage_program run;
-        (void)snprintf(slice, sizeof slice, "%.0f", fmax(1, ceil(groups / counts[i])));
-        sliced.slice = slice;
-        ms = gpes_kernel_ms(gpes, &sliced, program, jobs, &run);
-        plains[n] = gpes_kernel_ms(gpes, &plain, program, jobs, NULL);
-        ret_row->pieces[i + 1] = fmax(1, stage_stat(&run, "pieces") / stage_stat(&run, "kernel_launches"));
-        /* Between two plain runs: compared with both, as the machine's speed wanders. */
-        ret_row->ratio[i + 1] = ms / ((before + plains[n]) / 2);
-        before = plains[n++];
+        double ms = gpes_kernel_ms(gpes, &sliced, program, jobs, &run);
+
+        plains[round] = gpes_kernel_ms(gpes, &plain, program, jobs, NULL);
+        row->pieces[count + 1] = fmax(1, stage_stat(&run, "pieces") / stage_stat(&run, "kernel_launches"));
+        ratios[round] = ms / ((before + plains[round]) / 2);
+        before = plains[round];
+    }
+    row->ratios[count] = gpes_range_of(ratios, gpes_rounds(gpes));
+    row->ratio[count + 1] = row->ratios[count].median;
+}
+
+static void measure_row(struct gpes *gpes, struct gpes_program program, struct row *ret_row)
+{
+    double groups = gpes_groups(gpes, program);
+    double plains[COUNTS * GPES_ROUNDS];
+    size_t n = 0;
+
+    ret_row->pieces[0] = ret_row->ratio[0] = 1;
+    for (size_t i = 0; i < COUNTS; i++) {
+        ret_row->pieces[i + 1] = ret_row->ratio[i + 1] = NAN;
+        ret_row->ratios[i] = (struct gpes_range){NAN, NAN, NAN};
+    }
+    for (size_t i = 0; i < COUNTS; i += gpes->quick ? 2 : 1) {
+        measure_count(gpes, program, groups, i, ret_row, plains + n);
+        n += gpes_rounds(gpes);
     }
     ret_row->plain_ms = stage_quantile(plains, n, 0.5);
 }
 
 static void print_row(const struct gpes *gpes, struct gpes_program program, const struct row *row)
 {
-    printf("  %-10s %9zu %-7s %9.2f ", program.name, program.size, gpes->api->name, row->plain_ms);
-    for (size_t i = 1; i <= COUNTS; i++)
-        printf("  %5.3f (%3.0f)", row->ratio[i], row->pieces[i]);
+    printf("  %-10s %9zu %-7s %9.2g ", program.name, program.size, gpes->api->name, row->plain_ms);
+    for (size_t i = 0; i < COUNTS; i++) {
+        gpes_print_ratio(&row->ratios[i], 10);
+        printf(" (%3.0f)", row->pieces[i + 1]);
+    }
     printf("\n");
     (void)fflush(stdout);
 }
@@ -125,11 +142,13 @@ void gpes_slicing(struct gpes *gpes)
     size_t last = gpes->quick ? 2 : SIZES - 1;
     size_t first = gpes->largest ? last : gpes->quick ? 2 : 0;
 
-    printf("\nFig. 5: kernels cut into pieces, kernel time / plain OpenCL or CUDA (in brackets: pieces a "
-           "launch really had)\n");
+    printf(
+        "\nFig. 5: kernels cut into pieces, kernel time / plain OpenCL or CUDA, least to most of %zu rounds\n"
+        "(-: reaches 1, not measurable; in brackets: pieces a launch really had)\n",
+        gpes_rounds(gpes));
     printf("  %-10s %9s %-7s %9s ", "", "size", "", "plain ms");
     for (size_t i = 0; i < COUNTS; i++)
-        printf("  %6u pcs. ", counts[i]);
+        printf(" %10u pcs.", counts[i]);
     printf("\n");
     stage_daemon_start(&gpes->stage, "priority", NULL);
     for (size_t p = 0; p < GPES_PROGRAMS; p++)
@@ -145,10 +164,10 @@ void gpes_slicing(struct gpes *gpes)
     printf("  GPES: mmul 4096 x 4096 in 400 pieces 1.04; all programs below 1.05 with 120 or more groups a "
            "piece\n");
     for (size_t a = 0; a < gpes->n_apis; a++) {
-        double mmul = rows[a].of[0][last].ratio[COUNTS];
+        const struct gpes_range *mmul = &rows[a].of[0][last].ratios[COUNTS - 1];
 
         gpes->api = gpes->apis[a];
-        figure_of(gpes->api->figures, "pieces", NULL, mmul, mmul, mmul);
+        figure_of(gpes->api->figures, "pieces", NULL, mmul->median, mmul->least, mmul->most);
         draw_rows(gpes, &rows[a], last);
     }
 }
@@ -250,8 +269,8 @@ static void measure_switch(struct gpes *gpes, unsigned pieces, double groups, do
     switches->half[i] = 1e3 * alone / pieces / 2;
     switches->least[i] = stage_quantile(waits, n, 0.05);
     switches->median[i] = stage_quantile(waits, n, 0.5);
-    printf("  %-7s %8u %12.0f %12.0f %12.0f %12.0f %8zu\n", gpes->api->name, pieces, 2 * switches->half[i],
-           switches->least[i], switches->median[i], stage_quantile(waits, n, 0.95), n);
+    printf("  %-7s %8u %12.2g %12.2g %12.2g %12.2g %8zu\n", gpes->api->name, pieces, 2e-3 * switches->half[i],
+           switches->least[i] / 1e3, switches->median[i] / 1e3, stage_quantile(waits, n, 0.95) / 1e3, n);
     (void)fflush(stdout);
     switches->n++;
 }
@@ -262,8 +281,8 @@ void gpes_switch(struct gpes *gpes)
 
     printf("\nFig. 7: what a switch costs: the urgent program's wait for the engine beside mmul %zu\n",
            switched.size);
-    printf("  %-7s %8s %12s %12s %12s %12s %8s\n", "", "pieces", "a piece, us", "p5, us", "median, us",
-           "p95, us", "waits");
+    printf("  %-7s %8s %12s %12s %12s %12s %8s\n", "", "pieces", "a piece, ms", "p5, ms", "median, ms",
+           "p95, ms", "waits");
     for (size_t a = 0; a < gpes->n_apis; a++) {
         struct switches switches = {.n = 0};
         double alone;

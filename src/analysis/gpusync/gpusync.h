@@ -1,8 +1,9 @@
 /*
  * GPUSync (Elliott and Anderson, "Exploring the Multitude of Real-Time Multi-GPU Configurations",
  * RTSS 2014, with its appendices). It decides whether every response time is bounded when jobs take
- * a GPU token, then engine locks, under clustered fair-lateness scheduling. docs/gpusync.md says
- * how each open question of the paper is decided, and proves what the sound variant adds.
+ * a GPU token, then engine locks, under clustered fair-lateness scheduling.
+ * docs/gpusync-analysis.md says how each open question of the paper is decided, and proves what the
+ * sound variant adds.
  *
  * For hot loops: a workspace is allocated once; a set is loaded into it and tested without
  * allocation. Times are microseconds in doubles, the unit of Table III.
@@ -45,7 +46,7 @@ struct gpusync_options {
     bool sound;
     /*
      * FIFO caps: at most one request of each other task is ahead of each own request
-     * (docs/gpusync.md).
+     * (docs/gpusync-analysis.md).
      */
     bool tight;
     /* interrupts also lengthen blocking: b is divided by 1 - u_tick - u_irq, like e */

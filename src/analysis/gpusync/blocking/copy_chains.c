@@ -46,8 +46,8 @@ static void put_pairs(struct chain_writer *writer, unsigned peer, unsigned in, u
 }
 
 /*
- * Limits of a chain with this many peer copies for g = 2 (docs/gpusync.md, "Chains"). a is the GPU
- * of the waiting request, b the other one.
+ * Limits of a chain with this many peer copies for g = 2 (docs/gpusync-analysis.md, "Chains"). a is
+ * the GPU of the waiting request, b the other one.
  */
 static void two_gpus(struct chain_writer *writer, enum copy_request own, unsigned rho, unsigned others)
 {

@@ -22,10 +22,10 @@ struct copy_chain {
 
 /*
  * The chains that can delay one request of this kind, with two copy engines per GPU. The cluster
- * has `gpus` GPUs with `tokens` each, and at most `others` other token holders. docs/gpusync.md,
- * "Chains", proves that the list is exact for g <= 2 and complete for g > 2. Only maximal chains
- * are listed, since availability is a limit of its own. Writes at most COPY_CHAINS_MAX and answers
- * the number.
+ * has `gpus` GPUs with `tokens` each, and at most `others` other token holders.
+ * docs/gpusync-analysis.md, "Chains", proves that the list is exact for g <= 2 and complete for g >
+ * 2. Only maximal chains are listed, since availability is a limit of its own. Writes at most
+ * COPY_CHAINS_MAX and answers the number.
  */
 size_t copy_chains_list(enum copy_request own, unsigned tokens, unsigned gpus, unsigned others,
                         struct copy_chain ret_chains[]);

@@ -5,8 +5,8 @@
  * A bound is the sum of the v longest interfering requests, v = (requests ahead of one own request)
  * * (own requests). Task j offers tif(i,j) times the requests of one of its jobs. With FIFO caps
  * task j offers at most as many requests as task i makes. Each own request finds at most one of j's
- * ahead (docs/gpusync.md, "One request ahead"). The limits in total, per task and per length are
- * nested, so taking the longest requests first is optimal.
+ * ahead (docs/gpusync-analysis.md, "One request ahead"). The limits in total, per task and per
+ * length are nested, so taking the longest requests first is optimal.
  */
 #include "analysis/gpusync/gpusync_state.h"
 
