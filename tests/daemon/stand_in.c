@@ -4,7 +4,7 @@
  *     BATON_TEST_ISOLATED=CORES  the list of isolated cores
  *     BATON_TEST_RT_RUNTIME=US   Linux's limit on real-time programs, also of each cgroup; -1: none
  *
- * Everything else is this machine's.
+ * Everything else is this machine's. A limit that this machine does not have stays away.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@ static const char *instead(const char *path)
     if (strcmp(path, "/sys/devices/system/cpu/isolated") == 0)
         return getenv("BATON_TEST_ISOLATED");
     if (name && (strcmp(name, "/sched_rt_runtime_us") == 0 || strcmp(name, "/cpu.rt_runtime_us") == 0))
-        return getenv("BATON_TEST_RT_RUNTIME");
+        return access(path, F_OK) == 0 ? getenv("BATON_TEST_RT_RUNTIME") : NULL;
     return NULL;
 }
 

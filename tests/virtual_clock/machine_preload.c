@@ -102,13 +102,16 @@ static int file_of(const char *words, unsigned n)
     return fd;
 }
 
-/* Virtual CPUs run real-time threads for as long as these want. */
+/*
+ * Virtual CPUs run real-time threads for as long as these want. A file that is not there stays
+ * away.
+ */
 static bool is_limit(const char *path)
 {
     const char *name = strrchr(path, '/');
 
     return name && (!strcmp(name, "/sched_rt_runtime_us") || !strcmp(name, "/cpu.rt_runtime_us")) &&
-           preload_clock();
+           preload_clock() && access(path, F_OK) == 0;
 }
 
 EXPORT int open(const char *path, int flags, ...)
