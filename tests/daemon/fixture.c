@@ -284,7 +284,7 @@ static char obey(struct session *session, struct lease *lease, char order)
         lease_end(lease);
         return 'E';
     case PUPPET_YIELD:
-        if (!lease_yield_asked(lease))
+        if (!(lease_flags(lease) & LEASE_FLAG_YIELD))
             return 'N';
         (void)lease_yield(lease);
         return 'Y';

@@ -156,7 +156,7 @@ static void *work(void *argument)
             struct timespec length = {0, (long)random_below(&random, 200000)};
 
             nanosleep(&length, NULL);
-            if (!lease_yield_asked(lease))
+            if (!(lease_flags(lease) & LEASE_FLAG_YIELD))
                 continue;
             leave(worker, engine, me);
             (void)atomic_fetch_add(&worker->truth->yields, 1);
