@@ -44,7 +44,7 @@ struct cuda_front {
     atomic_bool whole;        /* whole and direct, for good */
     atomic_int n_capturing;   /* streams that the program captures */
     atomic_int n_held_graphs; /* graph launches that are held back (graph_order.h) */
-    atomic_bool said_no_cuda, said_gpus;
+    atomic_bool said_no_cuda;
     atomic_int retained[DEVICE_MOST]; /* how often the program holds a device's primary context */
     const struct stubs *stubs;        /* written before the first call of a stub comes here */
     pthread_once_t begun;
