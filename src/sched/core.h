@@ -5,7 +5,7 @@
  * E1.., A1.., X1.., M1..) are those of docs/protocols.md.
  *
  * Terms. A *client* is a process (at run time) or a task (in the simulator). It releases *jobs*. A
- * job asks for engines on one of its *lanes*; a lane has at most one engine request and at most one
+ * job asks for engines on one of its *lanes*. A lane has at most one engine request and at most one
  * token at a time. A split kernel uses one lane per sub-kernel (M1: a lane is a sub-job). The
  * caller picks all ids below the capacities of the configuration.
  *
@@ -320,8 +320,8 @@ static inline bool sched_rank_above(const struct sched_rank *a, const struct sch
 /* Engine time charged to the job so far. */
 baton_nsec sched_core_used(const struct sched_core *core, job_id job);
 /*
- * Time until a SCHED_TICK is due if all holders go on from `at`: a holder exceeds its budget, or a
- * throttled job gets its next one. NSEC_MAX: never.
+ * Time until a SCHED_TICK is due if all holders go on from `at`. It is due when a holder exceeds
+ * its budget, or when a throttled job gets its next one. NSEC_MAX: never.
  */
 baton_nsec sched_core_next_tick(const struct sched_core *core, baton_nsec at);
 

@@ -72,7 +72,7 @@ struct sched_lane {
     unsigned token_home;
     unsigned cluster;             /* the GPU cluster whose tokens it asks for */
     uint64_t token_gpus;          /* the GPUs whose tokens it takes; 0: any of the cluster */
-    baton_nsec migration, length; /* as announced, for the choice of a queue */
+    baton_nsec migration, length; /* announced by the request; they decide its queue */
     lane_id donor, donee;         /* R2DGLP: NO_LANE if none */
 };
 
