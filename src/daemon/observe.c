@@ -163,7 +163,7 @@ static bool ran_whole(const struct peer *peer)
 }
 
 /*
- * A device that is a core works in threads of its programs (POCL, the CPU device of CUDA). In a
+ * A device that is a core works in threads of its programs (PoCL, the CPU device of CUDA). In a
  * partition each program has a thread on the devices' cores for each such device that it uses.
  * Without one, its kernels take the cores of the programs.
  */
@@ -425,8 +425,8 @@ static enum model_rule ordered_rule(const struct server *server, bool all, uint3
 }
 
 /*
- * Linux orders the CPUs: no program may have a higher real-time priority than a more urgent one,
- * and with more programs than cores the more urgent one needs a higher one (R3).
+ * Linux orders the CPUs. No program may have a higher real-time priority than a more urgent one.
+ * With more programs than cores the more urgent one needs a higher one (R3).
  */
 static enum model_rule order_rule(const struct server *server, uint32_t *ret_who)
 {

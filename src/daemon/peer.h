@@ -1,7 +1,7 @@
 /*
- * The server's state, shared by server.c (peers and time), conversation.c (frames), terms.c
- * (priority and place of a client), arbiter.c and holds.c (leases and decisions), devices.c and
- * answers.c (questions).
+ * The server's state. Files that share it: server.c (peers and time), conversation.c (frames),
+ * terms.c (priority and place of a client), arbiter.c and holds.c (leases and decisions), devices.c
+ * and answers.c (questions).
  */
 #ifndef DAEMON_PEER_H
 #define DAEMON_PEER_H
@@ -183,7 +183,7 @@ struct server {
     struct plan plan;
     bool has_plan;
     char plan_path[257];
-    baton_nsec settle_at; /* NSEC_MAX: settled */
+    baton_nsec settle_at; /* until then engines are kept for clients of the predecessor; NSEC_MAX: settled */
     baton_nsec timer_at;
     baton_nsec now_at;
     struct claims claims;
