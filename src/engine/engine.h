@@ -70,7 +70,7 @@ struct device_engine {
     struct command_callback *called; /* callbacks that are left to the worker */
     pthread_cond_t work;
     pthread_t thread;
-    bool relieved;  /* there is a thread that works while the worker is in program code (worker.h) */
+    bool relieved;  /* there is a relief, which works while the worker is in program code (worker.h) */
     bool relieving; /* it does a step */
     pthread_cond_t relief;
     pthread_t relief_thread;
