@@ -1,5 +1,5 @@
 /*
- * PTX modules that become one piece of code: names are resolved across modules, variables are
+ * PTX modules that become one piece of code. Names are resolved across modules, variables are
  * placed, and each routine is examined for what decides how it runs. Pure functions over what
  * src/ptx has read.
  */
