@@ -56,7 +56,7 @@ void holds_let_go(struct server *server, struct peer *peer, unsigned index);
  */
 bool holds_outlasts(const struct server *server, const struct peer *peer, unsigned index);
 
-/* Restores the client's threads, unless the client is still expected to give way. */
+/* Restores the client's threads, unless the client is still expected to yield. */
 void holds_restore(struct server *server, struct peer *peer);
 
 /* Calls a held lease in; true: it is free now. */

@@ -354,7 +354,7 @@ static void rank_threads(const struct server *server, struct ranked_peer *ranked
 }
 
 /*
- * The clients of the plan. A client that is boosted while it gives way does not show its own
+ * The clients of the plan. A client that is boosted while it yields does not show its own
  * priority.
  */
 static size_t ranked_clients(const struct server *server, struct ranked_peer ret_ranked[ADMISSION_TASKS])

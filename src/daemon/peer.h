@@ -50,7 +50,7 @@ struct hold {
     /* 0: alone; leases with the same other number are one request, on a lane of their own. */
     unsigned group;
     baton_nsec contended_at; /* since when another client waits for its engines; 0: none does */
-    baton_nsec yield_at;     /* when it was asked to give way; 0: it was not */
+    baton_nsec yield_at;     /* when it was asked to yield; 0: it was not */
     bool yields_late;        /* it has not for late_yield_ms: no analysis counts so long a hold */
     uint64_t told;           /* LEASE_FLAG_* that the client was told by frame */
 };

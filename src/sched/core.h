@@ -137,7 +137,7 @@ enum sched_event_kind {
     SCHED_TOKEN_RELEASE, /* job, lane; a waiting request is withdrawn */
     /* Engines. */
     SCHED_ENGINE_REQUEST, /* job, lane, engines, one_of, batch, home */
-    /* job, lane: a border, and more pieces follow (Q3): the job gives way, or is granted again */
+    /* job, lane: a border, and more pieces follow (Q3): the job yields, or is granted again */
     SCHED_PIECE_DONE,
     /* job, lane: all of the request's engines; a waiting request is withdrawn */
     SCHED_ENGINE_RELEASE,
@@ -204,7 +204,7 @@ enum sched_action {
     /* job, lane, engines, gpu: it holds the engines from now on (also: go on after PIECE_DONE) */
     SCHED_GRANT,
     /*
-     * job, lane, engine, as: give way to job `as` at the next piece border; once per grant (Q2).
+     * job, lane, engine, as: yield to job `as` at the next piece border; once per grant (Q2).
      * as == job: to no job in particular, because its budget is used up
      */
     SCHED_YIELD,

@@ -181,7 +181,7 @@ struct sched_core {
     lane_id *token_granted;
     size_t n_token_granted;
     struct engine_set touched; /* engines whose holder or queue changed */
-    bool throttled;            /* a job has used up its budget: its lanes give way */
+    bool throttled;            /* a job has used up its budget: its lanes yield */
     bool died;                 /* a client died: repairs are due (R8, C6) */
     bool pushes_changed;       /* the waits that decide about inheritance may have changed (G4) */
     /*

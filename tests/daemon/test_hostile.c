@@ -282,7 +282,7 @@ static bool is_boosted_or_late(void *argument)
 }
 
 /*
- * A holder that is asked to give way, and is late after so long; false: without boosts, as there is
+ * A holder that is asked to yield, and is late after so long; false: without boosts, as there is
  * no permission.
  */
 static bool boosted_holder(struct fixture *fixture, unsigned late_ms, struct boosted *ret_boosted)
