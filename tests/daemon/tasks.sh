@@ -86,7 +86,7 @@ program() { # TASK MS...: in the background, until `quit TASK`
     shift
     mkfifo "$scratch/in.$task"
     (
-        for fd in $fds; do exec {fd}>&-; done # else nobody's input would ever end
+        for fd in $fds; do exec {fd}>&-; done # else no program's input would ever end
         exec "$baton" run --task "$task" -- "$program" "$@"
     ) <"$scratch/in.$task" >/dev/null 2>"$scratch/err.$task" &
     eval "pid_$task=$!"

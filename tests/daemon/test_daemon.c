@@ -239,7 +239,8 @@ START_TEST(two_hundred_clients_take_turns)
     for (unsigned i = 0; i < CLIENTS; i++)
         puppet_say(&puppets[i], PUPPET_BEGIN);
     /*
-     * All of them are served: whoever has begun ends, whoever waits is killed in every tenth case.
+     * All of them are served: a client that has begun ends, a waiting one is killed in every tenth
+     * case.
      */
     for (unsigned i = 0; i < CLIENTS; i++) {
         bool killed = i % 10 == 9;
@@ -322,7 +323,7 @@ START_TEST(a_holder_is_boosted_when_asked_to_yield_and_restored_when_it_has)
             puppet_do(&urgent, PUPPET_END, 'E');
         }
     }
-    fixture_kill_daemon(&fixture, SIGTERM); /* everybody is what they were before */
+    fixture_kill_daemon(&fixture, SIGTERM); /* every thread is what it was before */
     ck_assert(is_ordinary(&holder));
     puppet_kill(&holder);
     puppet_kill(&urgent);

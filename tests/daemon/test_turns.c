@@ -1,7 +1,7 @@
 /*
- * Who has a claim to a turn (Q6), as a holder sees it in its lease word, with the real batond and
- * real processes. A holder that always has more to do leaves after a turn if it is asked to;
- * whoever is less urgent must not be able to ask.
+ * Which client has a claim to a turn (Q6), as a holder sees it in its lease word, with the real
+ * batond and real processes. A holder that always has more to do leaves after a turn if it is asked
+ * to; a less urgent client must not be able to ask.
  */
 #include <sched.h>
 

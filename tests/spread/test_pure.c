@@ -242,7 +242,7 @@ END_TEST
 
 enum { GROUPS = 300 };
 
-/* One history of a boundary: who takes what, against an array with one entry per group. */
+/* One history of a boundary: which side takes what, against an array with one entry per group. */
 static void check_border(struct random_state *random)
 {
     uint32_t begin = (uint32_t)random_below(random, 40),
