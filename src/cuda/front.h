@@ -1,18 +1,18 @@
 /*
  * The CUDA front, part of libbaton-layer.so: stands between a CUDA program and the genuine
- * libcuda.so.1. libbaton-cuda.so has that library's name and exports its names (stubs.h); `baton
- * run` puts it into LD_PRELOAD, so that it is what a program's link or dlopen() of libcuda.so.1
- * finds. Nothing happens before the first call.
+ * libcuda.so.1. libbaton-cuda.so has that library's name and exports its names (stubs.h). `baton
+ * run` puts it into LD_PRELOAD. So a program's link or dlopen() of libcuda.so.1 finds
+ * libbaton-cuda.so. Nothing happens before the first call.
  *
  * The way of a call: a stub -> front_call() -> the handler that entries.def names -> a draft of a
- * command (cuda_command.h) -> submit.h, which gives it to the driver at once, or holds it back in
- * the engine's graph, where a worker issues it, whole or in pieces (issue.h).
+ * command (cuda_command.h) -> submit.h. submit() gives the command to the driver at once, or holds
+ * it back in the engine's graph. A worker issues it from there, whole or in pieces (issue.h).
  *
  * Handles stay the driver's own; records beside them are in objects.h, events.h and function.h.
  *
  * Modes. A forked child, or a process that ends, calls the driver and nothing else (runtime_off()).
- * A process that called a name which no table knows is whole and direct: nothing is held back any
- * more, and each routed call waits for its engine on the calling thread.
+ * A process that has called a name which no table knows is whole and direct: nothing is held back.
+ * Each routed call waits for its engine on the calling thread.
  *
  * Locks, in the order in which they may be nested: gates -> order -> context records -> the
  * engine's graph -> shards of handle tables. The locks of events, of graphs and of mark pools are
@@ -120,7 +120,7 @@ static inline void gates_pass(struct stream_record *stream)
 
 /*
  * Registers our exit handler once more, so that it runs before those that the driver has registered
- * so far: drivers do so when they are initialised and when a context is made.
+ * so far. Drivers register theirs when they are initialised and when a context is made.
  */
 void front_stop_first(void);
 

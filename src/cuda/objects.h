@@ -142,7 +142,7 @@ void stream_add_waits(struct stream_record *stream, struct command *command);
 /* Waits until the driver has all that the stream's next call must not overtake. */
 void stream_wait_turn(struct stream_record *stream);
 /*
- * The same for a call that occupies no engine: fences (submit.h) need not be over, since the driver
+ * The same for a call that occupies no engine. Fences (submit.h) need not be over, since the driver
  * keeps the order behind what they stand for.
  */
 void stream_wait_given(struct stream_record *stream);

@@ -107,7 +107,7 @@ static bool wrap_callback(const struct call *call, struct cuda_command *draft)
     return true;
 }
 
-/* Behind it the stream stands still until the host, or another process, has acted. */
+/* Behind it the stream waits until the host, or another process, has acted. */
 CUresult route_fenced(struct call *call)
 {
     struct cuda_command draft;
