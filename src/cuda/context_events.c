@@ -26,7 +26,7 @@ static struct stream_record *make_join(const struct context_group *group)
 
     context_visit_begin(context, &visit);
     join = cuda_front.genuine.cuStreamCreate(&handle, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS
-               ? stream_new(context, handle, LANE_NAMED, false)
+               ? stream_new(context, handle, STREAM_NAMED, false)
                : NULL;
     if (handle && !join)
         (void)cuda_front.genuine.cuStreamDestroy_v2(handle);
