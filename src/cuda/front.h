@@ -124,9 +124,9 @@ static inline void gates_pass(struct stream_record *stream)
  */
 void front_stop_first(void);
 
-/* For gates.S, and from there. */
+/* For stub_targets.S, and from there. */
 void *front_drain(unsigned index);
 CUresult front_call(unsigned index, const uint64_t registers[6], const uint64_t *stack);
-extern char stub_drain[], stub_gate[];
+extern char stub_drain[], stub_route[];
 
 #endif

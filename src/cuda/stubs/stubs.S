@@ -4,9 +4,9 @@
  * jumps to stubs_state.targets[index], which is
  *   - stub_first at the beginning: finds out what the target is, stores it, goes there;
  *   - the genuine library's function, for names that pass;
- *   - a gate of libbaton-layer.so (gates.S).
+ *   - a target in libbaton-layer.so (stub_targets.S).
  */
-#include "cuda/gate_frame.inc"
+#include "cuda/stub_ask.inc"
 
     .text
 
