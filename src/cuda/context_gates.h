@@ -50,7 +50,7 @@ void gates_wait(struct stream_record *stream);
  * another process records, because contexts end. What follows such a wait would hold its engine
  * until that process has acted, so else these gates stay.
  */
-void gates_settle(bool all);
+void gates_hand_over(bool all);
 
 /* The gates of the process (cuda_front.gates). */
 struct cuda_gates {

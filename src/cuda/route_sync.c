@@ -225,7 +225,7 @@ CUresult route_context_end(struct call *call)
     CUresult code;
 
     objects_drain();
-    gates_settle(true);
+    gates_hand_over(true);
     if (call->args[0])
         context_forget((CUcontext)call->args[0]);
     code = call_invoke(call);
@@ -256,7 +256,7 @@ CUresult route_primary_end(struct call *call)
     CUresult code;
 
     objects_drain();
-    gates_settle(true);
+    gates_hand_over(true);
     context = context_primary(device);
     forgotten = context && (resets || is_last(device));
     if (forgotten)

@@ -190,7 +190,7 @@ void objects_drain(void)
     if (!graph_idle())
         while ((context = objects_next_context(context)))
             await_streams(context, false, true);
-    gates_settle(false);
+    gates_hand_over(false);
 }
 
 void objects_close_marks(void)
