@@ -1,8 +1,8 @@
 /*
- * Where a command goes. The calling thread gives it to the driver (engine/direct.h) if its engine
- * is free for it, and nothing that it must not overtake is held back. Else it is held back in the
- * engine's graph. A call that reports its work's end (synchronous copies) waits for it here, and
- * does the engine's work meanwhile.
+ * Where a command goes. The calling thread gives it to the driver (engine/direct.h) under two
+ * conditions. Its engine is free for it, and nothing that it must not overtake is held back. Else
+ * it is held back in the engine's graph. A call that reports its work's end (synchronous copies)
+ * waits for it here, and does the engine's work meanwhile.
  *
  * What a call must report at once is the driver's to say. So arguments that are not surely valid
  * (validate.h) wait until the call can go to the driver directly.

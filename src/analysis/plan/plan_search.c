@@ -20,12 +20,12 @@
  * task that has none left has no such completion.
  *
  * Proof. By induction over the options in the order in which they are taken out. Let a schedulable
- * completion have only options left so far. As shown below, the response of i in it (of t, in the
- * option that the completion gives it) is at least the value of the test. So that value is at most
- * the deadline, and the test takes out no option of the completion. In (3), if the completion has t
- * in that option, it is one of those with that option alone left. (If an iteration stops early, a
- * node takes an iterate below the least fixed point, a leaf a point above it. Both only strengthen
- * the inequality.)
+ * completion have only options left so far. As shown below, the response of i in it (of t, in its
+ * option of the completion) is at least the value of the test. So that value is at most the
+ * deadline, and the test takes out no option of the completion. In (3), if the completion has t in
+ * that option, it is one of those with that option alone left. (If an iteration stops early, a node
+ * takes an iterate below the least fixed point, a leaf a point above it. Both only strengthen the
+ * inequality.)
  *
  * A response is a composition of least fixed points of functions that never decrease in their
  * parameters. The parameters are blocking lengths, each load's length, jitter and span, and the
