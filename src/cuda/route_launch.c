@@ -157,7 +157,7 @@ CUresult route_at_once(struct call *call)
 }
 
 /*
- * One command. Its nodes may record events, and its parameters may change later. So it is held back
+ * One command. Its nodes may record events and its parameters may change later, so it is held back
  * only behind what it must not overtake, not for the engine.
  */
 CUresult route_graph_launch(struct call *call)
