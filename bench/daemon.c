@@ -199,7 +199,7 @@ static void rival(struct stage *stage, const char *socket_path, bool holds)
         if (!holds)
             lease_end(lease);
         (void)atomic_fetch_add(&stage->turn, 1);
-        while (holds && !lease_yield_asked(lease) && !atomic_load(&stage->stop))
+        while (holds && !(lease_flags(lease) & LEASE_FLAG_YIELD) && !atomic_load(&stage->stop))
             ; /* the pieces of a kernel, at their finest */
         if (holds)
             lease_end(lease);

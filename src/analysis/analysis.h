@@ -91,7 +91,6 @@ struct analysis {
      * carries the bounds.
      */
     const char *profile;
-    bool deadlines; /* schedulable means every deadline met; false: every response time bounded */
     /* `baton simulate` runs what the bounds assume. batond does not, and claims none of them. */
     bool simulated;
     /*

@@ -107,12 +107,12 @@ void doctor_realtime_limit(struct doctor_report *report)
         return;
     }
     (void)snprintf(detail, sizeof detail,
-                   "they stand still for %.0f ms of each period once they have run for the rest",
+                   "Linux stops them for %.0f ms of each period once they have run for the rest",
                    nsec_to_ms(throttle.stop));
     doctor_find(report, DOCTOR_LIMITED, "limit on real-time programs", detail,
-                "`sysctl kernel.sched_rt_runtime_us=-1` lifts it: until then batond claims bounds only for "
-                "programs that never need so much of a core. Without it, one that never sleeps keeps its "
-                "core");
+                "`sysctl kernel.sched_rt_runtime_us=-1` lifts the limit: until then batond claims bounds "
+                "only for programs that never need so much of a core. Without the limit, a program that "
+                "never sleeps keeps its core");
 }
 
 void doctor_other_realtime(struct doctor_report *report)

@@ -68,8 +68,7 @@ static int decide_modes(const struct cli_args *args, const struct task_set *set,
                         enum plan_policy policy, struct plan_decision *ret_decision,
                         struct input_error *ret_error)
 {
-    struct pipeline_rules rules = {
-        .one_or_all = printed, .every_number = !printed, .assign = !printed, .whole = printed};
+    struct pipeline_rules rules = {.every_number = !printed, .assign = !printed, .whole = printed};
     struct pipeline_analysis a;
     struct planner *planner = planner_new(set->n_tasks);
     unsigned char *choice = calloc(set->n_tasks + 1, 1);

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 
 /*
- * Loads the OpenCL loader, with layer (a path, or NULL) announced through OPENCL_LAYERS, and lists
- * what it finds:
+ * Loads the OpenCL loader, with layer (a path, or NULL) announced through OPENCL_LAYERS. Lists what
+ * the loader finds:
  *     {"loader": path, "loader_name": text, "layer_loaded": bool, "platforms": [{"name", "version",
  *      "devices": [{"name", "type", "version", "compute_units", "memory", "copy_engines"}]}]}
  * or {"error": text}. The caller owns the object; NULL only when memory is short.

@@ -49,8 +49,8 @@ static baton_nsec release_of(const struct jobs *jobs, baton_nsec at)
     if (jobs->previous_end_at <= last_at)
         return at;
     /*
-     * The begin is nearer to the next release than to the previous end: the program waited for that
-     * release and woke a little early.
+     * The begin is nearer to the next release than to the previous end. So the program waited for
+     * that release and woke a little early.
      */
     return at - jobs->previous_end_at <= last_at + jobs->period - at ? last_at : at;
 }

@@ -13,7 +13,7 @@
  *   new job while starting a new period at the moment" (GPU-SPARC, Sec. V), so the instants count
  *   from each begin anew;
  * - else the instant at which it begins. An idle program that begins late (a relative sleep, a
- *   sensor, a new phase) released its job late; the difference from the period is its jitter.
+ *   sensor, a new phase) released its job late. The difference from the period is its jitter.
  *
  * Releases that passed without a job are skipped: one long stall is one miss, with its tardiness.
  *

@@ -22,7 +22,8 @@
  *     if (lease_try_begin(lease) != LEASE_BEGUN)
  *         { lease_request(lease); lease_wait(lease, NSEC_MAX); }
  *     for each piece: run it, wait for it;
- *         if (lease_yield_asked(lease) && more) { lease_yield(lease); lease_wait(...); }
+ *         if (more && lease_flags(lease) & LEASE_FLAG_YIELD)
+ *             { lease_yield(lease); lease_wait(lease, NSEC_MAX); }
  *     lease_end(lease);
  */
 #ifndef CLIENT_LEASE_H
@@ -111,21 +112,6 @@ static inline uint64_t lease_flags(const struct lease *lease)
     return atomic_load_explicit(atomic_load_explicit(view->word, memory_order_acquire),
                                 memory_order_relaxed) &
            LEASE_FLAGS;
-}
-
-/* Should the holder yield at the next piece border? */
-static inline bool lease_yield_asked(const struct lease *lease)
-{
-    return (lease_flags(lease) & LEASE_FLAG_YIELD) != 0;
-}
-
-/*
- * Does a client wait that is no less urgent? Then the hold should end soon, even if more work is to
- * come.
- */
-static inline bool lease_turn_asked(const struct lease *lease)
-{
-    return (lease_flags(lease) & LEASE_FLAG_TURN) != 0;
 }
 
 /* Does any client wait for the engine, even a less urgent one? */

@@ -7,9 +7,9 @@
  *   after it began to linger.
  * - A client arrives that is no less urgent: the daemon flags the word and, as requested, sends a
  *   frame. The session's thread gives the lease back.
- * - The connection is lost: the word moves to the private page as BUSY and flagged, so the next
- *   user ends the hold, or else the alarm. A new daemon is told that the lease is busy, and the
- *   flags, which are set from the beginning, end the hold.
+ * - The connection is lost: the word moves to the private page as BUSY and flagged. So the next
+ *   user ends the hold, or else the alarm does. A new daemon is told that the lease is busy, and
+ *   the flags, which are set from the beginning, end the hold.
  * - A group of the same process ends the hold first.
  */
 #include <sys/timerfd.h>

@@ -43,7 +43,6 @@ struct session_plan {
     baton_nsec piece;            /* longest kernel piece */
     int64_t chunk_in, chunk_out; /* bytes */
     bool slicing;     /* false under the profiles `fifo` and `priority-whole`: run everything whole */
-    bool adaptive;    /* the daemon changes this client's priority by itself */
     bool saves_state; /* migration `system`: GPU-only data goes to the host at each job end */
     bool peer_copies; /* migration `p2p`: GPU-only data goes directly from GPU to GPU */
     bool exact;       /* each piece of the plan's length is a request that an analysis counts */
@@ -75,8 +74,8 @@ static inline const struct session_view *session_view(const struct session *sess
 /* Any may be NULL. */
 struct session_listener {
     /*
-     * The lease is BUSY, its reaper is armed, and a client waits (more urgent:
-     * lease_yield_asked()). The callee lets what is in flight drain, then calls lease_yield() or
+     * The lease is BUSY, its reaper is armed, and a client waits (a more urgent one:
+     * LEASE_FLAG_YIELD). The callee lets what is in flight drain, then calls lease_yield() or
      * lease_end().
      */
     void (*on_yield)(void *user, struct lease *lease);

@@ -74,7 +74,6 @@ void session_plan(const struct session *session, struct session_plan *ret_plan)
         .chunk_out = (int64_t)plan.chunk_out,
         .bound = (baton_nsec)plan.bound,
         .slicing = (plan.flags & PLAN_SLICING) != 0,
-        .adaptive = (plan.flags & PLAN_ADAPTIVE) != 0,
         .best_effort = (plan.flags & PLAN_EFFORT) != 0,
         .saves_state = (plan.flags & PLAN_SAVES) != 0,
         .peer_copies = (plan.flags & PLAN_PEERS) != 0,

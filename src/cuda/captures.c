@@ -31,7 +31,7 @@ bool stream_captures(const struct stream_record *stream)
 
     if (!front_captures())
         return false;
-    if (stream->lane == LANE_PER_THREAD && cuda_front.genuine.cuStreamIsCapturing_ptsz)
+    if (stream->kind == STREAM_PER_THREAD && cuda_front.genuine.cuStreamIsCapturing_ptsz)
         return cuda_front.genuine.cuStreamIsCapturing_ptsz(NULL, &status) != CUDA_SUCCESS ||
                status != CU_STREAM_CAPTURE_STATUS_NONE;
     return cuda_front.genuine.cuStreamIsCapturing(stream->handle, &status) != CUDA_SUCCESS ||

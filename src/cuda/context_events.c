@@ -2,10 +2,11 @@
  * cuCtxRecordEvent, cuCtxWaitEvent and their green forms. If nothing of the context is held back,
  * the driver does it.
  *
- * A record while streams of the context hold something back: each of them records an event of our
- * own behind that, the driver records one for all that it has, and a stream of our own, the join,
- * waits for these events and records the program's. So the event stands for what the context was
- * given before the call, and for nothing that comes later. A wait is a gate (context_gates.h).
+ * A record may come while streams of the context hold something back. Then each of them records an
+ * event of our own behind that, and the driver records one for all that it has. A stream of our
+ * own, the join, waits for these events and records the program's. So the event stands for what the
+ * context was given before the call, and for nothing that comes later. A wait is a gate
+ * (context_gates.h).
  */
 #include "cuda/context_gates.h"
 #include "cuda/events_private.h"
@@ -26,7 +27,7 @@ static struct stream_record *make_join(const struct context_group *group)
 
     context_visit_begin(context, &visit);
     join = cuda_front.genuine.cuStreamCreate(&handle, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS
-               ? stream_new(context, handle, LANE_NAMED, false)
+               ? stream_new(context, handle, STREAM_NAMED, false)
                : NULL;
     if (handle && !join)
         (void)cuda_front.genuine.cuStreamDestroy_v2(handle);
@@ -72,7 +73,7 @@ static struct recording *make_part(struct context_record *context)
 }
 
 /*
- * Behind what the stream holds back, and behind nothing else: a record in the legacy stream that
+ * Behind what the stream holds back, and behind nothing else. A record in the legacy stream that
  * waited for all blocking streams would keep their later work until then.
  */
 static bool record_part(struct recording *part, struct stream_record *stream)
@@ -107,8 +108,8 @@ static bool join_stream(struct stream_record *join, struct stream_record *stream
 }
 
 /*
- * The program has destroyed the stream, so that nothing can be recorded behind what it holds back:
- * the join waits for the end of each command.
+ * The program has destroyed the stream, so that nothing can be recorded behind what it holds back.
+ * So the join waits for the end of each command.
  */
 static bool join_destroyed(struct stream_record *join, struct stream_record *stream)
 {

@@ -158,7 +158,7 @@ bool gates_any(void)
 }
 
 /* The driver waits in its place. */
-static void settle(const struct context_gate *gate)
+static void hand_over(const struct context_gate *gate)
 {
     struct context_visit visit;
 
@@ -172,7 +172,7 @@ static void settle(const struct context_gate *gate)
     context_visit_end(&visit);
 }
 
-void gates_settle(bool all)
+void gates_hand_over(bool all)
 {
     if (atomic_load(&cuda_front.gates.newest) == 0 || front_captures())
         return; /* while a stream captures, the driver would refuse and spoil the capture */
@@ -183,7 +183,7 @@ void gates_settle(bool all)
 
         if (recording_is_held(gate->recording) || (gate->of_others && !all))
             continue;
-        settle(gate);
+        hand_over(gate);
         free_gate(gate);
     }
     pthread_mutex_unlock(&cuda_front.gates.lock);

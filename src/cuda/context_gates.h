@@ -1,6 +1,6 @@
 /*
  * Gates: waits of whole contexts, ordinary and green, for an event (context_events.c). Each stream
- * of the context passes a gate before the next thing that it is given, by a wait of its own; what
+ * of the context passes a gate before the next thing that it is given, by a wait of its own. What
  * the stream was given before does not wait. Streams that come later pass the gate, too. A gate
  * ends when its event is complete, or when the process holds nothing back: the driver then waits in
  * the gate's place.
@@ -50,7 +50,7 @@ void gates_wait(struct stream_record *stream);
  * another process records, because contexts end. What follows such a wait would hold its engine
  * until that process has acted, so else these gates stay.
  */
-void gates_settle(bool all);
+void gates_hand_over(bool all);
 
 /* The gates of the process (cuda_front.gates). */
 struct cuda_gates {

@@ -1,7 +1,7 @@
 /*
  * A command of a CUDA program: the engine's part (engine/command.h) and what the driver is to be
- * called with. Handlers make it on the stack as a draft; submit.h copies it to the heap when it
- * must be held back, with all that its arguments point at.
+ * called with. Handlers make it on the stack as a draft. If it must be held back, submit.h copies
+ * it to the heap, with all that its arguments point at.
  */
 #ifndef CUDA_COMMAND_H
 #define CUDA_COMMAND_H

@@ -1,6 +1,6 @@
 /*
  * Which launches and copies are cut, and how their pieces are given to the driver. A piece of a
- * launch is a range of its blocks on the kernel's sibling (function.h); a chunk of a copy is a
+ * launch is a range of its blocks on the kernel's sibling (function.h). A chunk of a copy is a
  * range of its bytes.
  */
 #ifndef CUDA_CUT_H

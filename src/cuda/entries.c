@@ -152,8 +152,8 @@ int entry_for_unknown(const char *name)
 CUresult call_invoke(const struct call *call)
 {
     /*
-     * Every argument of these calls is an integer or a pointer (one is a struct of eight bytes,
-     * which travels as an integer), and surplus ones do no harm: the caller removes them.
+     * Every argument of these calls is an integer or a pointer. One is a struct of eight bytes,
+     * which travels as an integer. Surplus arguments do no harm, because the caller removes them.
      */
     CUresult (*function)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
                          uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);

@@ -3,8 +3,9 @@
  * (entries.def). An index into it identifies a name everywhere: the exported stub (stubs.S), its
  * target, and the genuine library's address of the same name.
  *
- * Indices: the rows of cuda_abi/names.def in their order, then the EXTRA rows of entries.def, then
- * ENTRY_SPARE places for names that no table knows, given out as programs ask for them.
+ * Indices: the rows of cuda_abi/names.def in their order, then the EXTRA rows of entries.def.
+ * Behind them are ENTRY_SPARE places for names that no table knows, given out as programs ask for
+ * them.
  */
 #ifndef CUDA_ENTRIES_H
 #define CUDA_ENTRIES_H

@@ -22,7 +22,7 @@ CUresult frees_issue(const struct call *call);
 struct cuda_frees {
     pthread_mutex_t lock; /* guards the list; a leaf */
     struct held_free *list;
-    atomic_uint n; /* of the list, readable without the lock */
+    atomic_uint n; /* entries of the list; readable without the lock */
 };
 
 #endif

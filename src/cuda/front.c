@@ -126,7 +126,7 @@ static void *resolve(unsigned index)
     treatment = entry_at(index)->treatment;
     target = front_genuine(index);
     if (!target || treatment == TREATMENT_ROUTE)
-        target = stub_gate;
+        target = stub_route;
     else if (treatment != TREATMENT_PASS || entry_at(index)->hooked)
         target = stub_drain;
     atomic_store_explicit(&cuda_front.stubs->targets[index], target, memory_order_release);

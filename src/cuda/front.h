@@ -1,18 +1,18 @@
 /*
  * The CUDA front, part of libbaton-layer.so: stands between a CUDA program and the genuine
- * libcuda.so.1. libbaton-cuda.so has that library's name and exports its names (stubs.h); `baton
- * run` puts it into LD_PRELOAD, so that it is what a program's link or dlopen() of libcuda.so.1
- * finds. Nothing happens before the first call.
+ * libcuda.so.1. libbaton-cuda.so has that library's name and exports its names (stubs.h). `baton
+ * run` puts it into LD_PRELOAD. So a program's link or dlopen() of libcuda.so.1 finds
+ * libbaton-cuda.so. Nothing happens before the first call.
  *
  * The way of a call: a stub -> front_call() -> the handler that entries.def names -> a draft of a
- * command (cuda_command.h) -> submit.h, which gives it to the driver at once, or holds it back in
- * the engine's graph, where a worker issues it, whole or in pieces (issue.h).
+ * command (cuda_command.h) -> submit.h. submit() gives the command to the driver at once, or holds
+ * it back in the engine's graph. A worker issues it from there, whole or in pieces (issue.h).
  *
  * Handles stay the driver's own; records beside them are in objects.h, events.h and function.h.
  *
  * Modes. A forked child, or a process that ends, calls the driver and nothing else (runtime_off()).
- * A process that called a name which no table knows is whole and direct: nothing is held back any
- * more, and each routed call waits for its engine on the calling thread.
+ * A process that has called a name which no table knows is whole and direct: nothing is held back.
+ * Each routed call waits for its engine on the calling thread.
  *
  * Locks, in the order in which they may be nested: gates -> order -> context records -> the
  * engine's graph -> shards of handle tables. The locks of events, of graphs and of mark pools are
@@ -44,7 +44,7 @@ struct cuda_front {
     atomic_bool whole;        /* whole and direct, for good */
     atomic_int n_capturing;   /* streams that the program captures */
     atomic_int n_held_graphs; /* graph launches that are held back (graph_order.h) */
-    atomic_bool said_no_cuda, said_gpus;
+    atomic_bool said_no_cuda;
     atomic_int retained[DEVICE_MOST]; /* how often the program holds a device's primary context */
     const struct stubs *stubs;        /* written before the first call of a stub comes here */
     pthread_once_t begun;
@@ -120,13 +120,13 @@ static inline void gates_pass(struct stream_record *stream)
 
 /*
  * Registers our exit handler once more, so that it runs before those that the driver has registered
- * so far: drivers do so when they are initialised and when a context is made.
+ * so far. Drivers register theirs when they are initialised and when a context is made.
  */
 void front_stop_first(void);
 
-/* For gates.S, and from there. */
+/* For stub_targets.S, and from there. */
 void *front_drain(unsigned index);
 CUresult front_call(unsigned index, const uint64_t registers[6], const uint64_t *stack);
-extern char stub_drain[], stub_gate[];
+extern char stub_drain[], stub_route[];
 
 #endif

@@ -349,7 +349,7 @@ void module_discard(struct module_record *module)
     free(module);
 }
 
-/* Its kernels are not known any more. */
+/* From now on its kernels are not known. */
 static void forget_functions(struct module_record *module)
 {
     struct function_record *function;

@@ -1,6 +1,6 @@
 /*
  * Giving a command to the driver: the front's half of driver_ops, and what is decided about a
- * command before. A launch or copy that wants to be cut goes through the engine's workers; the
+ * command before. A launch or copy that wants to be cut goes through the engine's workers. The
  * cutting itself is in cut.c, on the thread that drives the engine.
  */
 #ifndef CUDA_ISSUE_H

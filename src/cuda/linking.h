@@ -1,6 +1,6 @@
 /*
- * cuLink*: a driver links PTX into machine code, which cannot be cut any more. So each PTX text is
- * rewritten when the program adds it, and what was cut is remembered: with the link state, then
+ * cuLink*: a driver links PTX into machine code, which cannot be cut. So each PTX text is rewritten
+ * when the program adds it, and what was cut is remembered. It is kept with the link state, then
  * with the linked image, which the program loads before it destroys the state.
  */
 #ifndef CUDA_LINKING_H

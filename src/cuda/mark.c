@@ -272,8 +272,8 @@ static int note(struct mark *mark, CUresult code)
 }
 
 /*
- * A mark whose context the program ends: all of that ends with it. The driver is not asked, since
- * it no longer knows the event. True: the mark is over.
+ * A mark whose context the program ends is over with the context. The driver is not asked, since it
+ * does not know the event. True: the mark is over.
  */
 static bool is_gone(struct mark *mark)
 {

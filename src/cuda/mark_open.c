@@ -4,13 +4,13 @@
 #include "cuda/mark_private.h"
 
 /*
- * An open mark gets its event when it stands for so much work: a client that waits for the engine,
- * or a full ring (engine/flight.h), then learns of its end soon.
+ * An open mark gets its event when it stands for so much work. Then a client that waits for the
+ * engine, or a full ring (engine/flight.h), learns of its end soon.
  */
 #define OPEN_NS (100 * NSEC_PER_US)
 enum { OPEN_MOST = 32 }; /* commands */
 
-/* Under marks_lock: no launch joins it any more. The reference of the stream's is dropped. */
+/* Under marks_lock: from now on no launch joins it. Drops the stream's reference. */
 static void end_open_locked(struct mark *mark)
 {
     struct stream_record *stream = atomic_load(&mark->stream);

@@ -125,11 +125,11 @@ struct device_record *device_record_find(CUdevice device)
 /* --- contexts --- */
 
 static void init_stream(struct stream_record *stream, struct context_record *context, CUstream handle,
-                        enum lane lane, bool blocking)
+                        enum stream_kind kind, bool blocking)
 {
     stream->context = context;
     stream->handle = handle;
-    stream->lane = lane;
+    stream->kind = kind;
     stream->blocking = blocking;
     atomic_init(&stream->refs, 1);
     command_queue_init(&stream->queue, &context->device->base, true);
@@ -171,7 +171,7 @@ static struct context_record *make_context(CUcontext handle)
         free(context);
         return NULL;
     }
-    init_stream(&context->legacy, context, CU_STREAM_LEGACY, LANE_LEGACY, true);
+    init_stream(&context->legacy, context, CU_STREAM_LEGACY, STREAM_LEGACY, true);
     context->number = ++cuda_front.objects.n_made;
     list_append(&cuda_front.objects.all, &context->link);
     front_stop_first();
@@ -283,14 +283,14 @@ void stream_drop(struct stream_record *stream)
     free(stream);
 }
 
-struct stream_record *stream_new(struct context_record *context, CUstream handle, enum lane lane,
+struct stream_record *stream_new(struct context_record *context, CUstream handle, enum stream_kind kind,
                                  bool blocking)
 {
     struct stream_record *stream = calloc(1, sizeof *stream);
 
     if (!stream)
         return NULL;
-    init_stream(stream, context, handle, lane, blocking);
+    init_stream(stream, context, handle, kind, blocking);
     stream->green = context->legacy.green;
     pthread_mutex_lock(&context->lock);
     list_append(&context->streams, &stream->link);
@@ -311,7 +311,7 @@ static struct stream_record *make_stream(CUstream handle, CUcontext owner)
         context = make_context(owner);
     if (!context || cuda_front.genuine.cuStreamGetFlags(handle, &flags) != CUDA_SUCCESS)
         return NULL;
-    stream = stream_new(context, handle, LANE_NAMED, !(flags & CU_STREAM_NON_BLOCKING));
+    stream = stream_new(context, handle, STREAM_NAMED, !(flags & CU_STREAM_NON_BLOCKING));
     if (!stream)
         return NULL;
     pthread_mutex_lock(&context->lock); /* other threads may be looking at the context's streams */
@@ -422,7 +422,7 @@ static void forget_streams(struct context_record *context)
             struct stream_record *stream = list_entry(at, struct stream_record, link);
 
             capture_over(stream);
-            if (stream->lane == LANE_NAMED && stream->listed) {
+            if (stream->kind == STREAM_NAMED && stream->listed) {
                 stream->listed = false;
                 handle = stream->handle;
                 break;

@@ -38,13 +38,13 @@ struct device_record {
     int architecture; /* 80: sm_80 */
 };
 
-enum lane { LANE_NAMED, LANE_LEGACY, LANE_PER_THREAD };
+enum stream_kind { STREAM_NAMED, STREAM_LEGACY, STREAM_PER_THREAD };
 
 struct stream_record {
     struct command_queue queue; /* the first member */
     struct context_record *context;
     CUstream handle; /* as calls of the plain form name it, on any thread */
-    enum lane lane;
+    enum stream_kind kind;
     bool blocking;    /* ordered against the legacy stream */
     CUgreenCtx green; /* NULL: the stream is of no green context */
     bool joins;       /* a stream of our own in which a record of a whole context waits */
@@ -106,7 +106,7 @@ struct stream_record *stream_find(CUstream handle, bool per_thread);
 /* The call with its stream named by a handle that means the same on each thread. */
 void stream_name(const struct stream_record *stream, struct call *call);
 /* A record in its context's list, with one reference; NULL: no memory. */
-struct stream_record *stream_new(struct context_record *context, CUstream handle, enum lane lane,
+struct stream_record *stream_new(struct context_record *context, CUstream handle, enum stream_kind kind,
                                  bool blocking);
 void stream_keep(struct stream_record *stream);
 void stream_drop(struct stream_record *stream);
@@ -142,7 +142,7 @@ void stream_add_waits(struct stream_record *stream, struct command *command);
 /* Waits until the driver has all that the stream's next call must not overtake. */
 void stream_wait_turn(struct stream_record *stream);
 /*
- * The same for a call that occupies no engine: fences (submit.h) need not be over, since the driver
+ * The same for a call that occupies no engine. Fences (submit.h) need not be over, since the driver
  * keeps the order behind what they stand for.
  */
 void stream_wait_given(struct stream_record *stream);

@@ -86,7 +86,7 @@ struct stream_record *own_stream(struct context_record *context)
     context_visit_begin(context, &visit);
     code = own ? cuda_front.genuine.cuStreamCreate(&handle, 0) : CUDA_ERROR_OUT_OF_MEMORY;
     context_visit_end(&visit);
-    stream = code == CUDA_SUCCESS ? stream_new(context, handle, LANE_PER_THREAD, true) : NULL;
+    stream = code == CUDA_SUCCESS ? stream_new(context, handle, STREAM_PER_THREAD, true) : NULL;
     if (!stream)
         return NULL;
     place = find_place(own);

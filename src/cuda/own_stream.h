@@ -1,6 +1,6 @@
 /*
- * Streams that stand in for threads' own default streams (objects.h): one per thread and context,
- * made when the thread first uses its own, ended with the thread.
+ * Streams that stand in for threads' own default streams (objects.h). There is one per thread and
+ * context. It is made when the thread first uses its own stream, and ends with the thread.
  */
 #ifndef CUDA_OWN_STREAM_H
 #define CUDA_OWN_STREAM_H

@@ -1,11 +1,11 @@
 /*
- * cuGetProcAddress: the driver says which of its functions the name, version and flags mean; the
+ * cuGetProcAddress: the driver says which of its functions the name, version and flags mean. The
  * program gets that function's stub, the same address as by dlsym(). The stub of a name that passes
  * jumps to the driver's function.
  *
  * The function is recognised by its address, which is that of an exported symbol with every driver
- * seen so far. One that is not recognised but belongs to a name of the table is a version that the
- * table does not know: it counts as unknown.
+ * seen so far. A function that is not recognised but belongs to a name of the table is a version
+ * that the table lacks. It counts as unknown.
  */
 #include <dlfcn.h>
 #include <string.h>

@@ -32,7 +32,7 @@ static bool is_device(CUdeviceptr address)
 
 /*
  * May the host look at the memory without a further call? Then a synchronous call returns only when
- * its work is done ("API synchronization behavior" of the driver's manual); else fills and copies
+ * its work is done ("API synchronization behavior" of the driver's manual). Else fills and copies
  * within the device may still run.
  */
 static bool host_sees(CUdeviceptr address)
@@ -209,7 +209,7 @@ CUresult route_copy_from_array(struct call *call)
 
 /*
  * These have no asynchronous twin. On a thread's own default stream the driver need not wait for
- * them, and what follows goes to the stream that stands in: their end is waited for here.
+ * them. What follows goes to the stream that stands in, so their end is waited for here.
  */
 CUresult route_copy_arrays(struct call *call)
 {

@@ -54,7 +54,7 @@ CUresult route_attach(struct call *call)
         return call_invoke(call);
     draft.valid = call->args[2] == 0 && validate_managed(call->args[1]) &&
                   (flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST ||
-                   (flags == CU_MEM_ATTACH_SINGLE && draft.stream->lane == LANE_NAMED));
+                   (flags == CU_MEM_ATTACH_SINGLE && draft.stream->kind == STREAM_NAMED));
     return submit(&draft, false, NULL);
 }
 
@@ -107,7 +107,7 @@ static bool wrap_callback(const struct call *call, struct cuda_command *draft)
     return true;
 }
 
-/* Behind it the stream stands still until the host, or another process, has acted. */
+/* Behind it the stream waits until the host, or another process, has acted. */
 CUresult route_fenced(struct call *call)
 {
     struct cuda_command draft;

@@ -102,8 +102,8 @@ CUresult route_stream_destroy(struct call *call)
 }
 
 /*
- * A drained call with a stream: what the driver has of a thread's own default stream is in the one
- * that stands in, so the call goes there as well.
+ * A drained call with a stream. What the driver has of a thread's own default stream is in the
+ * stream that stands in, so the call goes there as well.
  */
 CUresult route_in_stream(struct call *call)
 {
@@ -121,7 +121,7 @@ CUresult route_in_stream(struct call *call)
 /*
  * What is held back must not become part of the capture. The driver may still wait for the host in
  * the stream. Other streams may enter the capture later, and an event of ours in the legacy stream
- * would break it: all marks get their events first (mark.h).
+ * would break it. So all marks get their events first (mark.h).
  */
 CUresult route_capture(struct call *call)
 {
@@ -168,9 +168,9 @@ CUresult route_context_synchronize(struct call *call)
 /* --- beginnings and ends --- */
 
 /*
- * What ends is forgotten before the driver's call: behind it, another thread may be given the same
- * handle for something new, and no mark of the context may be asked about. If the driver refuses,
- * the next use of the handle makes a new record.
+ * What ends is forgotten before the driver's call. After the call, another thread may be given the
+ * same handle for something new, and no mark of the context may be asked about. If the driver
+ * refuses, the next use of the handle makes a new record.
  */
 
 /* How often the program holds the primary context of a device. NULL: no such device. */
@@ -225,7 +225,7 @@ CUresult route_context_end(struct call *call)
     CUresult code;
 
     objects_drain();
-    gates_settle(true);
+    gates_hand_over(true);
     if (call->args[0])
         context_forget((CUcontext)call->args[0]);
     code = call_invoke(call);
@@ -256,7 +256,7 @@ CUresult route_primary_end(struct call *call)
     CUresult code;
 
     objects_drain();
-    gates_settle(true);
+    gates_hand_over(true);
     context = context_primary(device);
     forgotten = context && (resets || is_last(device));
     if (forgotten)

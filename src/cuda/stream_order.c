@@ -26,7 +26,7 @@ bool stream_unhindered(struct stream_record *stream)
     struct context_record *context = stream->context;
     bool idle = command_queue_idle(&stream->queue);
 
-    if (!idle || stream->lane != LANE_LEGACY)
+    if (!idle || stream->kind != STREAM_LEGACY)
         return idle && (!stream->blocking || command_queue_idle(&context->legacy.queue));
     if (atomic_load_explicit(&context->n_streams, memory_order_acquire) == 0)
         return true;
@@ -52,7 +52,7 @@ void stream_add_waits(struct stream_record *stream, struct command *command)
 {
     struct context_record *context = stream->context;
 
-    if (stream->lane != LANE_LEGACY) {
+    if (stream->kind != STREAM_LEGACY) {
         if (stream->blocking)
             add_wait(command, &context->legacy);
         return;
@@ -109,7 +109,7 @@ static void await_streams(struct context_record *context, bool blocking_only, bo
 void stream_wait_turn(struct stream_record *stream)
 {
     graph_wait_queue(&stream->queue, false);
-    if (stream->lane == LANE_LEGACY)
+    if (stream->kind == STREAM_LEGACY)
         await_streams(stream->context, true, false);
     else if (stream->blocking)
         graph_wait_queue(&stream->context->legacy.queue, false);
@@ -163,7 +163,7 @@ static void await_given_blocking(struct context_record *context)
 void stream_wait_given(struct stream_record *stream)
 {
     await_given(stream);
-    if (stream->lane == LANE_LEGACY)
+    if (stream->kind == STREAM_LEGACY)
         await_given_blocking(stream->context);
     else if (stream->blocking)
         await_given(&stream->context->legacy);
@@ -171,7 +171,7 @@ void stream_wait_given(struct stream_record *stream)
 
 void stream_await(struct stream_record *stream)
 {
-    if (stream->lane == LANE_LEGACY)
+    if (stream->kind == STREAM_LEGACY)
         await_streams(stream->context, true, true);
     else if (stream->blocking)
         graph_wait_queue(&stream->context->legacy.queue, true);
@@ -190,7 +190,7 @@ void objects_drain(void)
     if (!graph_idle())
         while ((context = objects_next_context(context)))
             await_streams(context, false, true);
-    gates_settle(false);
+    gates_hand_over(false);
 }
 
 void objects_close_marks(void)

@@ -258,7 +258,7 @@ static void slow_down(const struct cuda_command *command)
         graph_throttle(command->base.queue);
 }
 
-static CUresult hold(struct cuda_command *draft, bool blocking, const struct submit_copied *copied)
+static CUresult hold_back(struct cuda_command *draft, bool blocking, const struct submit_copied *copied)
 {
     struct cuda_command *command = submit_adopt(draft, copied);
     CUresult code = CUDA_SUCCESS;
@@ -333,7 +333,7 @@ CUresult submit(struct cuda_command *draft, bool blocking, const struct submit_c
         else if (!validate_command(draft))
             code = submit_at_once(draft, blocking);
         else
-            code = hold(draft, blocking, copied);
+            code = hold_back(draft, blocking, copied);
     }
     migrate_leave(draft);
     stream_drop(draft->stream);

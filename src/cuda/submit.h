@@ -1,10 +1,10 @@
 /*
- * Where a command goes. If nothing that it must not overtake is held back and its engine is free
- * for it, the driver gets it from the calling thread (engine/direct.h). Else it is held back in the
- * engine's graph. A call that reports its work's end (synchronous copies) waits for it here, and
- * does the engine's work meanwhile.
+ * Where a command goes. The calling thread gives it to the driver (engine/direct.h) under two
+ * conditions. Its engine is free for it, and nothing that it must not overtake is held back. Else
+ * it is held back in the engine's graph. A call that reports its work's end (synchronous copies)
+ * waits for it here, and does the engine's work meanwhile.
  *
- * What a call must report at once is the driver's to say: arguments that are not surely valid
+ * What a call must report at once is the driver's to say. So arguments that are not surely valid
  * (validate.h) wait until the call can go to the driver directly.
  */
 #ifndef CUDA_SUBMIT_H
@@ -37,7 +37,7 @@ struct submit_copied {
 
 CUresult submit(struct cuda_command *draft, bool blocking, const struct submit_copied *copied);
 
-/* The same for a command behind which the stream stands still until the host has acted. */
+/* The same for a command behind which the stream waits until the host has acted. */
 CUresult submit_fenced(struct cuda_command *draft, const struct submit_copied *copied);
 
 /* Waits for its turn, then calls the driver on this thread, whole, with the engine entered. */

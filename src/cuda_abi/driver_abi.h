@@ -1,9 +1,9 @@
 /*
  * The binary interface of CUDA's driver API (libcuda.so.1) as far as Baton implements or interposes
- * it: handles, error codes, attribute numbers and structs, written from the documented interface.
- * No header of NVIDIA's is needed to build Baton. Names and layouts are those of the interface,
- * because programs are compiled against them. tests/cuda_abi compares sizes and offsets with the
- * toolkit's header where one is installed.
+ * it. Handles, error codes, attribute numbers and structs are written from the documented
+ * interface. No header of NVIDIA's is needed to build Baton. Names and layouts are those of the
+ * interface, because programs are compiled against them. tests/cuda_abi compares sizes and offsets
+ * with the toolkit's header where one is installed.
  *
  * Only structs of the current (64-bit, "_v2") generation: no present driver runs programs of the
  * 32-bit generation.

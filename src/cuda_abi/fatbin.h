@@ -1,7 +1,7 @@
 /*
  * Containers of device code, as nvcc embeds them in programs: a wrapper in the program's data, a
- * header, and entries for several architectures, PTX or machine code, compressed or not. Only PTX
- * is of use here.
+ * header, and entries. An entry is PTX or machine code for one architecture, compressed or not.
+ * Only PTX is of use here.
  */
 #ifndef CUDA_ABI_FATBIN_H
 #define CUDA_ABI_FATBIN_H

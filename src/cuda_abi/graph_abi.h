@@ -11,7 +11,7 @@ typedef struct CUgraphEdgeData_st {
     unsigned char from_port, to_port, type, reserved[5];
 } CUgraphEdgeData;
 
-typedef struct CUDA_KERNEL_NODE_PARAMS_st { /* _v2; the first version ends before kern */
+typedef struct CUDA_KERNEL_NODE_PARAMS_st { /* version 2; version 1 ends before kern */
     CUfunction func;
     unsigned int gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes;
     void **kernelParams, **extra;

@@ -244,7 +244,7 @@ static void write_cache(const char *folder, const char *key, const char *code, s
 }
 
 /*
- * A path of the descriptor that no earlier load used: the dynamic loader takes a library with a
+ * A path of the descriptor that no earlier load used. The dynamic loader takes a library with a
  * known path for the one that it has already. The bits of a counter become `//.` and `/.` in the
  * path.
  */

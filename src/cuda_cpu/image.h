@@ -60,12 +60,9 @@ struct image_entry {
     uint32_t max_threads;         /* from .maxntid or .reqntid; 0: no limit of its own */
     uint32_t required_threads[3]; /* .reqntid; 0 0 0: any */
     uint32_t max_registers;       /* .maxnreg; 0: not said */
-    uint32_t registers;       /* an estimate for attribute queries: declared 32-bit registers, at most 255 */
-    bool switches;            /* runs as fibres: barriers, warp operations or loops that may wait */
-    bool uses_barriers;       /* bar.sync, bar.red, mbarrier */
-    bool is_grid_wide;        /* reads the workspace of a grid barrier: works only in cooperative launches */
-    bool uses_dynamic_shared; /* refers to an extern .shared array */
-    size_t index;             /* of image_entry_at() */
+    uint32_t registers; /* an estimate for attribute queries: declared 32-bit registers, at most 255 */
+    bool is_grid_wide;  /* reads the workspace of a grid barrier: works only in cooperative launches */
+    size_t index;       /* of image_entry_at() */
 };
 
 size_t image_entries(const struct image *image);

@@ -63,10 +63,7 @@ static void fill_entry(struct image *image, const struct unit_routine *from, siz
                                   .max_threads = (uint32_t)(most > 1024 ? 1024 : most),
                                   .max_registers = routine->max_registers,
                                   .registers = estimate_registers(routine),
-                                  .switches = unit_switches(from),
-                                  .uses_barriers = from->all_facts & UNIT_BARRIER,
-                                  .is_grid_wide = from->all_facts & UNIT_WORKSPACE,
-                                  .uses_dynamic_shared = from->all_facts & UNIT_USES_DYNAMIC};
+                                  .is_grid_wide = from->all_facts & UNIT_WORKSPACE};
     memcpy(entry->required_threads, routine->required_threads, sizeof entry->required_threads);
     if (routine->required_threads[0])
         entry->max_threads =

@@ -1,5 +1,5 @@
 /*
- * PTX modules that become one piece of code: names are resolved across modules, variables are
+ * PTX modules that become one piece of code. Names are resolved across modules, variables are
  * placed, and each routine is examined for what decides how it runs. Pure functions over what
  * src/ptx has read.
  */
@@ -25,10 +25,9 @@ enum unit_fact {
     UNIT_SPIN = 4,       /* a loop that may wait for another thread */
     UNIT_INDIRECT = 8,   /* calls through registers */
     UNIT_WORKSPACE = 16, /* reads the registers of the grid barrier */
-    UNIT_USES_DYNAMIC = 32,
-    UNIT_CALLS = 64, /* any call */
-    UNIT_LANE = 128, /* reads its place in the warp */
-    UNIT_RECURSIVE = 256,
+    UNIT_CALLS = 32,     /* any call */
+    UNIT_LANE = 64,      /* reads its place in the warp */
+    UNIT_RECURSIVE = 128,
 };
 
 struct unit_routine {

@@ -36,8 +36,6 @@ static void look_at(struct unit *unit, struct unit_routine *routine, const struc
             routine->facts |= UNIT_LANE;
     if (special_is(operand, "%envreg") && (operand->bits == 1 || operand->bits == 2))
         routine->facts |= UNIT_WORKSPACE;
-    if (operand->kind == PTX_OP_VARIABLE && operand->variable->user == UNIT_DYNAMIC)
-        routine->facts |= UNIT_USES_DYNAMIC;
     if (operand->kind == PTX_OP_ROUTINE && operand->routine->user < unit->n_routines)
         unit->routines[operand->routine->user].is_address_taken = true;
     for (unsigned i = 0; i < operand->n_parts; i++)

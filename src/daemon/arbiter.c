@@ -400,7 +400,7 @@ void arbiter_settle(struct server *server, bool settled)
 }
 
 /*
- * Reports holders that do not give way in time, and arms the next look. Until such a hold is over,
+ * Reports holders that do not yield in time, and arms the next look. Until such a hold is over,
  * no bound is claimed (RULE_LATE).
  */
 void arbiter_tick(struct server *server)

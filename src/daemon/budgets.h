@@ -3,11 +3,11 @@
  *
  * Without tokens the client counts the engine time of its commands as the driver reports it, piece
  * by piece, in its page (HELLO_USED). So a pause of the client while it holds an engine costs no
- * budget: a wait for a core, a message, the host's work between two pieces. The daemon reads the
- * page at each release of an engine and at the instants that the core names, and tells the core.
- * Under tokens the core charges holds, because the analysis of GPUSync bounds how long an engine is
- * held. A hold that lasts too long must end the claims, whatever the driver did in it. The engine
- * time of a client that does not count is the time of its holds, too.
+ * budget. Such pauses are a wait for a core, a message, or the host's work between two pieces. The
+ * daemon reads the page at each release of an engine and at the instants that the core names, and
+ * tells the core. Under tokens the core charges holds, because the analysis of GPUSync bounds how
+ * long an engine is held. A hold that lasts too long must end the claims, whatever the driver did
+ * in it. The engine time of a client that does not count is the time of its holds, too.
  *
  * The core says when a job has used more (SCHED_OVERRUN). Then no bound of the plan is claimed
  * (rule `overrun`), and config.overrun says what follows:
@@ -22,7 +22,7 @@
  *
  * Without tokens a budget begins where the client says that a job begins. A program with a period
  * does so if its task has a budget (PLAN_JOBS). Commands of one job may still run, or wait for
- * their engine, when the next one begins: then the rest of the last budget is added to the next.
+ * their engine, when the next one begins. Then the rest of the last budget is added to the next.
  */
 #ifndef DAEMON_BUDGETS_H
 #define DAEMON_BUDGETS_H

@@ -67,9 +67,9 @@ struct config {
     /* clients may name devices that neither the probe nor the file names */
     bool declare;
     bool probe; /* look for devices through OpenCL */
-    /* after an unclean end: how long to wait for clients of the predecessor */
+    /* settling: how long to wait for clients of the predecessor after its unclean end */
     baton_nsec settle;
-    baton_nsec late_yield; /* a holder that has not given way after this time is reported */
+    baton_nsec late_yield; /* a holder that has not yielded after this time is reported */
     baton_nsec idle_exit;  /* end after this time without clients; 0: never */
     bool realtime;         /* try SCHED_FIFO and locked memory */
     bool awake;            /* keep idle cores awake beside real-time programs */

@@ -6,10 +6,10 @@
  * In each cluster programs stand in the order of their jobs' effective ranks: base rank by the
  * policy, lent ranks as the core decides (SCHED_EFF). The first has the highest level of the band,
  * the next one the level below it, and so on. A donor that must not run (SCHED_SUSPEND, until
- * SCHED_RESUME or SCHED_ENDED) has the lowest level: it runs only on a core that no ready job of
- * its cluster wants. So does a donor whose job is over and waits for the end of its donation (C5).
- * Between two jobs a program has the rank that its next job has if it comes one period after the
- * last. So the program notices its release in time.
+ * SCHED_RESUME or SCHED_ENDED) has the lowest level. So has a donor whose job is over and waits for
+ * the end of its donation (C5). At that level a donor runs only on a core that no ready job of its
+ * cluster wants. Between two jobs a program has the rank that its next job has if it comes one
+ * period after the last. So the program notices its release in time.
  *
  * If the host cannot move a program, or a cluster has more programs than levels, `disordered` is
  * set and no bound is claimed.

@@ -78,7 +78,8 @@ void history_keep(struct history *history, const struct history_client *client, 
 /*
  * Up to n records from *cursor on, of the ring or of the kept runs (only those of uid; (uid_t)-1:
  * all). Answers how many, advances *cursor, and says in *ret_lost how many before it were
- * overwritten; of the kept runs, also in the rings of the clients that left them.
+ * overwritten. Of the kept runs, *ret_lost also counts those overwritten in the rings of the
+ * clients that left them.
  */
 size_t history_read(const struct history *history, uint64_t *cursor, struct trace_record *ret_records,
                     size_t n, uint32_t *ret_lost);

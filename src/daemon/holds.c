@@ -270,7 +270,7 @@ static void grant(struct server *server, const struct sched_decision *decision)
 
 /*
  * Raises the holder's threads for a waiting client. For a task of the plan they go to the top of
- * the band: no other CPU work may delay a border that the analysis counts. For any other program
+ * the band. No other CPU work may delay a border that the analysis counts. For any other program
  * they go to that program's own level, which is below every task of the plan.
  */
 static void boost(struct server *server, struct peer *peer, const struct peer *waiter)

@@ -3,10 +3,10 @@
  * events; decisions become lease words. Events that follow from decisions wait in a queue, so that
  * the core is never entered twice.
  *
- * Idle leases do no harm because of one rule (docs/protocols.md M3): before a request reaches the
- * core, every held lease on one of its engines is called in. An idle lease ends at once. A
- * busy one now carries WANTED, and its client must report when it is done. So whenever a client
- * waits in the core, the holder is flagged.
+ * Idle leases do no harm because of one rule (docs/protocols.md M3). Before a request reaches the
+ * core, every held lease on one of its engines is called in. An idle lease ends at once. A busy one
+ * now carries WANTED, and its client must report when it is done. So whenever a client waits in the
+ * core, the holder is flagged.
  *
  * A group (M2) is one request of the core for the engines of several leases, on a lane of its own.
  * In the daemon's records every member is a hold like any other, and always flagged. A member may
@@ -50,13 +50,13 @@ void holds_let_go(struct server *server, struct peer *peer, unsigned index);
 
 /*
  * Without tokens: has the client kept this hold for longer than any piece of its task, since it was
- * asked to yield it? A piece of a kernel is no longer than `piece_ms`; what the plan does not cut
+ * asked to yield it? A piece of a kernel is no longer than `piece_ms`. What the plan does not cut
  * by time is no longer than the engine time of a job. Every bound counts one piece of a less urgent
  * task.
  */
 bool holds_outlasts(const struct server *server, const struct peer *peer, unsigned index);
 
-/* Restores the client's threads, unless the client is still expected to give way. */
+/* Restores the client's threads, unless the client is still expected to yield. */
 void holds_restore(struct server *server, struct peer *peer);
 
 /* Calls a held lease in; true: it is free now. */

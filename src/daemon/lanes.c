@@ -334,7 +334,7 @@ static void end_job(struct server *server, struct peer *peer)
 }
 
 /*
- * A throttled job gives way at its border. One period later the rest of it becomes a job of the
+ * A throttled job yields at its border. One period later the rest of it becomes a job of the
  * core with a budget of its own.
  */
 static void throttle(struct server *server, struct peer *peer)

@@ -12,8 +12,8 @@
  *   PEER_TOKEN_OURS --job ends, or no longer needs a GPU, or its turn is over--> PEER_TOKEN_NONE
  *
  * A token belongs to one GPU. The client learns which (PLACED), and its engine requests name that
- * GPU's engines. Some clients ask for an engine of another GPU: a kernel may run only where the
- * program opened it, or a program may have queues on several GPUs. Such a client exchanges the
+ * GPU's engines. Some clients ask for an engine of another GPU. Their kernels may run only where
+ * the program opened them, or the program has queues on several GPUs. Such a client exchanges the
  * token for one of that GPU while it holds no engine. So every GPU that a program uses is under a
  * token. No analysis counts the exchange: the client has strayed, and no bound is claimed. So has a
  * program that asks for some of the GPUs of its planned cluster only, or for GPUs outside of it.
@@ -34,7 +34,7 @@
 #include "daemon/peer.h"
 
 /*
- * A client joins the core, with its first GPU (gpu) or its first job (SCHED_NO_GPU): in the
+ * A client joins the core with its first GPU (gpu) or its first job (SCHED_NO_GPU). It joins in the
  * clusters that the plan gives it, else in the cluster of that GPU.
  */
 void lanes_join(struct server *server, struct peer *peer, unsigned gpu);
@@ -63,10 +63,10 @@ void lanes_token_granted(struct server *server, struct peer *peer, unsigned gpu)
 void lanes_pump(struct server *server, struct peer *peer);
 
 /*
- * The flags that the holder of the client's engine must get, at its grant or later. One of these
- * may be waiting until the engine is free: another request of the client, the end of its job, of
- * its GPU work or of its turn with the token, or its next budget. The core does not know of these
- * waits, so no decision of the core tells the holder.
+ * The flags that the holder of the client's engine must get, at its grant or later. Until the
+ * engine is free, another request of the client or its next budget may wait. So may the end of its
+ * job, of its GPU work, or of its turn with the token. The core does not know of these waits, so no
+ * decision of the core tells the holder.
  */
 uint64_t lanes_flags(const struct server *server, const struct peer *peer);
 

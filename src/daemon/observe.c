@@ -163,7 +163,7 @@ static bool ran_whole(const struct peer *peer)
 }
 
 /*
- * A device that is a core works in threads of its programs (POCL, the CPU device of CUDA). In a
+ * A device that is a core works in threads of its programs (PoCL, the CPU device of CUDA). In a
  * partition each program has a thread on the devices' cores for each such device that it uses.
  * Without one, its kernels take the cores of the programs.
  */
@@ -354,7 +354,7 @@ static void rank_threads(const struct server *server, struct ranked_peer *ranked
 }
 
 /*
- * The clients of the plan. A client that is boosted while it gives way does not show its own
+ * The clients of the plan. A client that is boosted while it yields does not show its own
  * priority.
  */
 static size_t ranked_clients(const struct server *server, struct ranked_peer ret_ranked[ADMISSION_TASKS])
@@ -425,8 +425,8 @@ static enum model_rule ordered_rule(const struct server *server, bool all, uint3
 }
 
 /*
- * Linux orders the CPUs: no program may have a higher real-time priority than a more urgent one,
- * and with more programs than cores the more urgent one needs a higher one (R3).
+ * Linux orders the CPUs. No program may have a higher real-time priority than a more urgent one.
+ * With more programs than cores the more urgent one needs a higher one (R3).
  */
 static enum model_rule order_rule(const struct server *server, uint32_t *ret_who)
 {

@@ -1,7 +1,7 @@
 /*
- * The server's state, shared by server.c (peers and time), conversation.c (frames), terms.c
- * (priority and place of a client), arbiter.c and holds.c (leases and decisions), devices.c and
- * answers.c (questions).
+ * The server's state. Files that share it: server.c (peers and time), conversation.c (frames),
+ * terms.c (priority and place of a client), arbiter.c and holds.c (leases and decisions), devices.c
+ * and answers.c (questions).
  */
 #ifndef DAEMON_PEER_H
 #define DAEMON_PEER_H
@@ -50,7 +50,7 @@ struct hold {
     /* 0: alone; leases with the same other number are one request, on a lane of their own. */
     unsigned group;
     baton_nsec contended_at; /* since when another client waits for its engines; 0: none does */
-    baton_nsec yield_at;     /* when it was asked to give way; 0: it was not */
+    baton_nsec yield_at;     /* when it was asked to yield; 0: it was not */
     bool yields_late;        /* it has not for late_yield_ms: no analysis counts so long a hold */
     uint64_t told;           /* LEASE_FLAG_* that the client was told by frame */
 };
@@ -183,7 +183,7 @@ struct server {
     struct plan plan;
     bool has_plan;
     char plan_path[257];
-    baton_nsec settle_at; /* NSEC_MAX: settled */
+    baton_nsec settle_at; /* until then engines are kept for clients of the predecessor; NSEC_MAX: settled */
     baton_nsec timer_at;
     baton_nsec now_at;
     struct claims claims;

@@ -20,7 +20,7 @@
  * matter. So a task without a deadline, which is below all others, need never be idle there.
  *
  * If Linux limits real-time programs, an idle instant must follow another one by a period of that
- * limit, and all tasks with a bound must be idle (rt_limit.h).
+ * limit. All tasks with a bound must be idle then (rt_limit.h).
  *
  * A system that is never idle never regains its claims: rule `idle`.
  */
@@ -40,7 +40,7 @@ struct task_entry;
 void regain_lose(struct server *server);
 /*
  * The same for what does not let a program run in real time for longer than jobs are pending
- * (rt_limit.h): then the first idle instant suffices.
+ * (rt_limit.h). Then the first idle instant suffices.
  */
 void regain_lose_until_idle(struct server *server);
 

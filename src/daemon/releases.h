@@ -1,6 +1,6 @@
 /*
  * The releases of a task against its period in the plan. Every analysis counts jobs that are
- * released a period apart. A job that comes earlier is work that no bound counts, and so are GPU
+ * released a period apart. A job that comes earlier is work that no bound counts. So are GPU
  * commands outside of jobs, and in warm-up jobs (`--warm`), which have neither budget nor response.
  * The claims are lost until an idle instant (daemon/regain.h). After it, releases are a period
  * apart again.

@@ -89,7 +89,7 @@ static void compare_limit(struct server *server, const struct rt_limit *limit, c
     else
         (void)snprintf(need, sizeof need, "up to %.0f of %.0f ms of a core", nsec_to_ms(demand),
                        nsec_to_ms(limit->period));
-    (void)snprintf(left, sizeof left, "%.0f ms, then real-time programs stand still; -1 is no limit",
+    (void)snprintf(left, sizeof left, "%.0f ms, then Linux stops real-time programs; -1 is no limit",
                    nsec_to_ms(limit->runtime));
     claims_add(server, task, field, need, left);
 }

@@ -1,7 +1,7 @@
 /*
  * Linux's limit on real-time programs. In each period P (sched_rt_period_us, usually a second) the
- * real-time threads of a core may run for Q (sched_rt_runtime_us, usually 950 ms). Then they stand
- * still until the period ends. No analysis counts that, so a bound is claimed only if the programs
+ * real-time threads of a core may run for Q (sched_rt_runtime_us, usually 950 ms). Then Linux stops
+ * them until the period ends. No analysis counts that, so a bound is claimed only if the programs
  * of the plan cannot reach the limit. In a kernel with RT_GROUP_SCHED each group of processes has
  * such a limit, too.
  *
@@ -9,12 +9,13 @@
  * period ends, used = max(0, used - Q). The core stops its real-time threads when a tick finds used
  * > Q, until used <= Q. A tick (at most RT_TICK) may come late.
  *
- * Demand. A program of the plan runs only while it has a job pending; a thread that was raised
+ * Demand. A program of the plan runs only while it has a job pending. A thread that was raised
  * because a more urgent program waits runs while that program has one. So in a window of length w
- * the real-time threads of a core run no longer than jobs of the plan are pending in it, however
- * many threads a program has and whether they compute or wait busily. Let the responses of task i
- * be at most R_i, and its releases T_i apart. A job that is pending in the window is released less
- * than R_i before it, or in it. There are at most ceil((w + R_i) / T_i) such jobs, hence
+ * the real-time threads of a core run no longer than jobs of the plan are pending in it. That holds
+ * for any number of threads of a program, whether they compute or wait busily. Let the responses of
+ * task i be at most R_i, and its releases T_i apart. A job that is pending in the window is
+ * released less than R_i before it, or in it. There are at most ceil((w + R_i) / T_i) such jobs,
+ * hence
  *
  *     D(w) = sum over i of min(w, ceil((w + R_i) / T_i) R_i).
  *

@@ -41,7 +41,7 @@ struct credentials {
 enum report_kind {
     REPORT_BAD_FRAME,  /* peer: dropped for bytes that make no sense */
     REPORT_SLOW,       /* peer: dropped because it does not read */
-    REPORT_LATE_YIELD, /* peer, detail: engine; has not given way */
+    REPORT_LATE_YIELD, /* peer, detail: engine; has not yielded */
     REPORT_REFUSED,    /* peer, detail: errno */
     REPORT_VERSION,    /* peer, detail: dropped because it speaks this version of the protocol */
     /* detail: errno, count: process id, limit: its client number; its connection was refused */

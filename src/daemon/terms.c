@@ -169,7 +169,7 @@ void peer_plan_again(struct server *server, struct peer *peer)
 void peer_taken(struct server *server, struct peer *peer, uint32_t serial)
 {
     if (serial != peer->serial || serial == peer->taken)
-        return; /* older terms: the newest are under way */
+        return; /* the client took older terms; the newest are under way */
     come_into_force(server, peer, &peer->terms);
     if (peer->joined)
         arbiter_priority(server, peer, NSEC_MAX);

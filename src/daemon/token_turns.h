@@ -7,8 +7,8 @@
  * so as soon as it holds no engine. It asks for a token again with its next request.
  *
  * A job that the program reports (baton_job_begin()) keeps its token until the program says that
- * the job, or its GPU work, is over: the analysis counts one critical section. Under a plan only
- * its tasks do so. Otherwise they would wait for as long as another program likes.
+ * the job, or its GPU work, is over. The analysis counts that as one critical section. Under a plan
+ * only its tasks do so. Otherwise they would wait for as long as another program likes.
  */
 #ifndef DAEMON_TOKEN_TURNS_H
 #define DAEMON_TOKEN_TURNS_H

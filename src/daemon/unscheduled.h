@@ -1,7 +1,7 @@
 /*
- * Processes that batond knows and does not schedule: their connection was refused (quota, slots,
- * another version of the protocol), batond dropped it (invalid messages, or messages that the
- * process does not read), or they have lost it (a program that closes all descriptors). Such a
+ * Processes that batond knows and does not schedule. Their connection was refused (quota, slots,
+ * another version of the protocol). Or batond dropped it (invalid messages, or messages that the
+ * process does not read). Or they have lost it (a program that closes all descriptors). Such a
  * process goes on without batond, and nothing orders its GPU work and threads among the others. So
  * no bound is claimed until the process has ended, or is connected again (rule `outsider`).
  *

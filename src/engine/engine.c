@@ -218,7 +218,7 @@ int64_t engine_chunk_ns(const struct device_engine *engine)
 {
     /* after this time without a request, none is expected */
     const baton_nsec calm = 10 * NSEC_PER_SEC;
-    baton_nsec at = atomic_load_explicit(&engine->gave_way_at, memory_order_relaxed);
+    baton_nsec at = atomic_load_explicit(&engine->yielded_at, memory_order_relaxed);
 
     /* a profile records chunks and a plan counts them: keep them short */
     if (recorder_on() || policy_tasked())
@@ -227,9 +227,9 @@ int64_t engine_chunk_ns(const struct device_engine *engine)
 }
 
 /* The command at the border keeps its room. */
-void engine_give_way(struct device_engine *engine)
+void engine_yield(struct device_engine *engine)
 {
-    atomic_store_explicit(&engine->gave_way_at, clock_now(), memory_order_relaxed);
+    atomic_store_explicit(&engine->yielded_at, clock_now(), memory_order_relaxed);
     if (worker_drives(engine))
         worker_finish_issued(engine);
     pthread_mutex_lock(&engine->lock);

@@ -12,7 +12,7 @@
  * more work in the driver than the plan counts, over all its threads. A command that does not fit
  * waits, or goes to the worker.
  *
- * All functions: any thread, no engine lock held; only engine_enter() and engine_give_way() block.
+ * All functions: any thread, no engine lock held; only engine_enter() and engine_yield() block.
  */
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
@@ -70,7 +70,7 @@ struct device_engine {
     struct command_callback *called; /* callbacks that are left to the worker */
     pthread_cond_t work;
     pthread_t thread;
-    bool relieved;  /* there is a thread that works while the worker is in program code (worker.h) */
+    bool relieved;  /* there is a relief, which works while the worker is in program code (worker.h) */
     bool relieving; /* it does a step */
     pthread_cond_t relief;
     pthread_t relief_thread;
@@ -83,7 +83,7 @@ struct device_engine {
     bool stays;
 
     atomic_llong bytes_per_ms; /* measured copy bandwidth; 0: unknown */
-    atomic_llong gave_way_at;  /* when a more urgent client last wanted the engine; 0: never */
+    atomic_llong yielded_at;   /* when a more urgent client last wanted the engine; 0: never */
 };
 
 void engine_init(struct device_engine *engine, struct engine_device *device, enum engine_kind kind);
@@ -110,10 +110,9 @@ bool engine_border_asked(const struct device_engine *engine);
 /* Does the process hold the engine, and no client ask for it? */
 bool engine_undisputed(struct device_engine *engine);
 /*
- * Between two pieces, with nothing of this thread in flight: gives way and waits until it may go
- * on.
+ * Between two pieces, with nothing of this thread in flight: yields and waits until it may go on.
  */
-void engine_give_way(struct device_engine *engine);
+void engine_yield(struct device_engine *engine);
 
 /*
  * How long a chunk of a copy should take. Each border costs about 20 us, and a more urgent client

@@ -258,7 +258,7 @@ static bool is_planned_border(const struct piece_pipe *pipe, const struct piece_
 }
 
 /*
- * Before each piece: waits until at most one is in flight, and gives way if asked. Under an exact
+ * Before each piece: waits until at most one is in flight, and yields if asked. Under an exact
  * plan the engine is given away at planned borders only, and nothing is in flight across one.
  */
 static void take_turn(struct piece_pipe *pipe, const struct piece_cut *cut)
@@ -277,7 +277,7 @@ static void take_turn(struct piece_pipe *pipe, const struct piece_cut *cut)
     if (!pipe->command->leased || !engine_border_asked(pipe->engine))
         return;
     pipe_report(pipe);
-    engine_give_way(pipe->engine);
+    engine_yield(pipe->engine);
 }
 
 static int issue_piece(struct piece_pipe *pipe, struct piece_cut *cut, struct piece_source *source)

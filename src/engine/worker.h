@@ -8,8 +8,9 @@
  * One thread at a time drives an engine, for one step: one command given to the driver, or followed
  * to its end.
  *
- * If the daemon wants the lease while the worker is in a callback of the program, a second thread
- * does the worker's steps until the callback returns. It is started when first needed.
+ * The daemon may want the lease while the worker is in a callback of the program. Then the relief,
+ * a second thread, does the worker's steps until the callback returns. It is started when first
+ * needed.
  */
 #ifndef ENGINE_WORKER_H
 #define ENGINE_WORKER_H

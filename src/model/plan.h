@@ -36,7 +36,9 @@ struct plan_task {
     bool until_gpu;                /* a job holds its token until its last GPU segment; else until its end */
     baton_nsec budget;             /* engine time of one job, copies included; 0: no limit in the plan */
     struct plan_requests requests; /* of one job; profile `gpusync` */
-    /* `deadline_ms: none`: jobs at any rate, less urgent than all tasks with a deadline */
+    /*
+     * `deadline_ms: none`: its jobs come at any rate, and it is less urgent than all tasks with one
+     */
     bool no_deadline;
     uint64_t changed; /* bit i: plan_task_fields[i] was edited after sealing */
 };

@@ -3,9 +3,9 @@
  * types, operands, family. The one table drives validation, emission and the list of instructions
  * in the documentation.
  *
- * A row's modifiers are groups in the order in which they are written: `a|b` one of these, `a|b?`
- * one or none, `a|b?a` none means a. A group that begins with `:` is a type (the first is T, the
- * second U). A group that begins with `-` does not change which function computes the value.
+ * A row's modifiers are groups, in the order in which they are written. `a|b`: one of these;
+ * `a|b?`: one or none; `a|b?a`: none means a. A group that begins with `:` is a type (the first is
+ * T, the second U). A group that begins with `-` does not change which function computes the value.
  *
  * A row's operands: destinations, `=`, sources. T, U: of that type; W: twice as wide as T; u: 32
  * bits; s: 64 bits. P: predicate; Q: predicate and optionally a second (`p|q`); p: predicate that

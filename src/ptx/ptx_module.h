@@ -54,7 +54,7 @@ struct ptx_variable {
     uint64_t elements; /* of the array; 1 for a scalar; 0: an extern array without a size */
     uint64_t size;     /* bytes */
     uint32_t alignment;
-    bool is_array, is_managed;
+    bool is_managed;
     bool is_formal;           /* a parameter or result of a routine, not of a call in its body */
     struct ptx_value *values; /* n_values of them; the rest is 0 */
     size_t n_values;

@@ -116,7 +116,6 @@ static int set_size(struct ptx_reader *reader, const struct declarator *declarat
 {
     uint64_t element = (uint64_t)ptx_type_size(declarator->type) * declarator->vector;
 
-    variable->is_array = declarator->n_dimensions > 0;
     variable->elements = 1;
     for (unsigned i = 0; i < declarator->n_dimensions; i++) {
         if (declarator->dimensions[i] >

@@ -1,5 +1,5 @@
-// The timeline: an overview of the whole trace, and below it a window. The wheel, two fingers or the
-// buttons zoom the window; dragging moves it. A line of text tells what is under the pointer.
+// The timeline: an overview of the whole trace, and below it a window. The wheel, two fingers or
+// the buttons zoom the window; dragging moves it. A line of text tells what is under the pointer.
 const RUN = 0, WAIT = 1, HOLD = 2, JOB = 3;
 const STYLES = [ 'runs', 'waits', 'holds the engine', 'job' ];
 function timeline(box) {

@@ -5,7 +5,7 @@
  * E1.., A1.., X1.., M1..) are those of docs/protocols.md.
  *
  * Terms. A *client* is a process (at run time) or a task (in the simulator). It releases *jobs*. A
- * job asks for engines on one of its *lanes*; a lane has at most one engine request and at most one
+ * job asks for engines on one of its *lanes*. A lane has at most one engine request and at most one
  * token at a time. A split kernel uses one lane per sub-kernel (M1: a lane is a sub-job). The
  * caller picks all ids below the capacities of the configuration.
  *
@@ -137,7 +137,7 @@ enum sched_event_kind {
     SCHED_TOKEN_RELEASE, /* job, lane; a waiting request is withdrawn */
     /* Engines. */
     SCHED_ENGINE_REQUEST, /* job, lane, engines, one_of, batch, home */
-    /* job, lane: a border, and more pieces follow (Q3): the job gives way, or is granted again */
+    /* job, lane: a border, and more pieces follow (Q3): the job yields, or is granted again */
     SCHED_PIECE_DONE,
     /* job, lane: all of the request's engines; a waiting request is withdrawn */
     SCHED_ENGINE_RELEASE,
@@ -204,7 +204,7 @@ enum sched_action {
     /* job, lane, engines, gpu: it holds the engines from now on (also: go on after PIECE_DONE) */
     SCHED_GRANT,
     /*
-     * job, lane, engine, as: give way to job `as` at the next piece border; once per grant (Q2).
+     * job, lane, engine, as: yield to job `as` at the next piece border; once per grant (Q2).
      * as == job: to no job in particular, because its budget is used up
      */
     SCHED_YIELD,
@@ -320,8 +320,8 @@ static inline bool sched_rank_above(const struct sched_rank *a, const struct sch
 /* Engine time charged to the job so far. */
 baton_nsec sched_core_used(const struct sched_core *core, job_id job);
 /*
- * Time until a SCHED_TICK is due if all holders go on from `at`: a holder exceeds its budget, or a
- * throttled job gets its next one. NSEC_MAX: never.
+ * Time until a SCHED_TICK is due if all holders go on from `at`. It is due when a holder exceeds
+ * its budget, or when a throttled job gets its next one. NSEC_MAX: never.
  */
 baton_nsec sched_core_next_tick(const struct sched_core *core, baton_nsec at);
 

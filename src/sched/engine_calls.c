@@ -13,7 +13,7 @@ static bool claims_turn(const struct sched_core *core, lane_id waiter, lane_id h
 }
 
 /*
- * Must the holder give way at the next border? Yes to a lane above it (Q2), and to an equal that it
+ * Must the holder yield at the next border? Yes to a lane above it (Q2), and to an equal that it
  * is a turn ahead of (Q6).
  */
 static bool claims_border(const struct sched_core *core, lane_id waiter, lane_id holder)
@@ -64,7 +64,7 @@ void engine_emit_calls(struct sched_core *core)
         if (engine->holder == NO_LANE || engine->n == 0 || !call_for(core, engine, &call))
             continue;
         lane = &core->lanes[engine->holder];
-        lane->turned = true; /* a lane that gives way at a border needs no turn */
+        lane->turned = true; /* a lane that yields at a border needs no turn */
         lane->yielding |= call == SCHED_YIELD;
         decision = core_decide(core, call, job_of(core, engine->holder));
         decision->lane = engine->holder % core->config.lanes;

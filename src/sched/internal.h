@@ -72,7 +72,7 @@ struct sched_lane {
     unsigned token_home;
     unsigned cluster;             /* the GPU cluster whose tokens it asks for */
     uint64_t token_gpus;          /* the GPUs whose tokens it takes; 0: any of the cluster */
-    baton_nsec migration, length; /* as announced, for the choice of a queue */
+    baton_nsec migration, length; /* announced by the request; they decide its queue */
     lane_id donor, donee;         /* R2DGLP: NO_LANE if none */
 };
 
@@ -181,7 +181,7 @@ struct sched_core {
     lane_id *token_granted;
     size_t n_token_granted;
     struct engine_set touched; /* engines whose holder or queue changed */
-    bool throttled;            /* a job has used up its budget: its lanes give way */
+    bool throttled;            /* a job has used up its budget: its lanes yield */
     bool died;                 /* a client died: repairs are due (R8, C6) */
     bool pushes_changed;       /* the waits that decide about inheritance may have changed (G4) */
     /*

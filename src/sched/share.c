@@ -26,8 +26,8 @@
  * falls. An equal is granted before the request only while its tag is not larger. So each equal
  * gets at most (L + T + X) - (L - T) + (T + X) = 3 T + 2 X of engine time before the request. The
  * request waits for at most (n - 1)(3 T + 2 X), and for the jobs that outrank it. `adaptive` (Q8)
- * adds the length of a job to its tag, SCHED_LEAD_NS at most, and allows as much more debt:
- * (n - 1)(3 T + 2 X + 2 SCHED_LEAD_NS).
+ * adds the length of a job to its tag, SCHED_LEAD_NS at most, and allows as much more debt. The
+ * first term is then (n - 1)(3 T + 2 X + 2 SCHED_LEAD_NS).
  */
 #include "sched/internal.h"
 

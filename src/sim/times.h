@@ -1,6 +1,6 @@
 /*
- * Execution times from a trace: a YAML (or JSON) file that maps task names to jobs, each the list
- * of its segments' lengths in ms:
+ * Execution times from a trace: a YAML (or JSON) file that maps task names to jobs. A job is the
+ * list of its segments' lengths in ms:
  *     detector: [[0.9, 0.7, 8.1, 0.4, 0.5], [0.8, 0.7, 8.9, 0.4, 0.5]]
  * After the last listed job, the list starts again. Tasks that are not named run their worst case.
  */

@@ -74,7 +74,6 @@ static int add_kernel(struct spirv_cutter *cutter, const struct spirv_instructio
     }
     waits = &cutter->waits[function - cutter->module.functions];
     kernel->obstacle = waits->waits;
-    kernel->atomics = waits->atomics;
     cutter->plans[function - cutter->module.functions].kernel = true;
     read_local_size(cutter, i->words[2], kernel);
     return describe_arguments(cutter, function, kernel);

@@ -29,7 +29,6 @@ enum spirv_argument { SPIRV_VALUE, SPIRV_LOCAL, SPIRV_IMAGE, SPIRV_SAMPLER, SPIR
 struct spirv_kernel {
     const char *name;
     const char *obstacle; /* why it runs whole; NULL: pieces are indistinguishable from the whole */
-    bool atomics;         /* on global memory */
     bool reqd_local_given;
     uint32_t reqd_local[3];
     uint32_t n_args; /* the program's; the added parameter has this index */

@@ -88,17 +88,15 @@ static bool note_function(struct spirv_finder *finder, size_t index)
 
         known->waits = known->waits ? known->waits : obstacle_of(module, i);
         known->reads = known->reads || reads_foreign(module, i);
-        known->atomics = known->atomics || (spirv_is_atomic(i->opcode) && reads_foreign(module, i));
         if (called == SIZE_MAX)
             continue;
         known->reads = known->reads || finder->functions[called].reads;
-        known->atomics = known->atomics || finder->functions[called].atomics;
         if (!module->functions[called].defined && !known->waits)
             known->waits = "calls a function of another object";
         if (finder->functions[called].waits && !known->waits)
             known->waits = finder->functions[called].waits;
     }
-    return before.reads != known->reads || before.atomics != known->atomics || before.waits != known->waits;
+    return before.reads != known->reads || before.waits != known->waits;
 }
 
 /* Depth of calls from each function, at most n: in a cycle it grows beyond n. */

@@ -15,7 +15,6 @@
 /* What is known of a function, by index in module->functions. */
 struct spirv_waits {
     bool reads;        /* reads memory that other groups may write; also through calls */
-    bool atomics;      /* atomics on global memory; also through calls */
     const char *waits; /* NULL: it has no obstacle of its own; else why it runs whole */
 };
 

@@ -9,15 +9,15 @@
 enum { SHARES_MAX = 16 };
 
 /*
- * Borders between shares are multiples of `wanted`, so that neighbours do not share a cache line of
- * output. With too few groups for that, they are multiples of 1.
+ * Boundaries between shares are multiples of `wanted`, so that neighbours do not share a cache line
+ * of output. With too few groups for that, they are multiples of 1.
  */
 uint32_t shares_grain(uint32_t n_groups, unsigned n, uint32_t wanted);
 
 /*
  * Device i gets groups [ret_ends[i - 1], ret_ends[i]), with ret_ends[-1] = 0 and ret_ends[n - 1] =
  * n_groups. So every group is given exactly once. rates: work-groups per unit of time. 0: never
- * measured, which counts as the average of the others. Borders are multiples of `grain`; a share
+ * measured, which counts as the average of the others. Boundaries are multiples of `grain`; a share
  * may be empty.
  */
 void shares_divide(uint32_t n_groups, const double rates[], unsigned n, uint32_t grain, uint32_t ret_ends[]);

@@ -8,7 +8,7 @@ struct gema_generator {
     struct gema_parameters parameters;
     struct arena arena;
     struct pipeline pipeline;
-    double utilisation; /* of the GPUs by the current set */
+    double utilisation; /* of all GPUs together, by the tasks of the current set */
     double target;      /* target of the current set */
 };
 

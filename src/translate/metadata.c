@@ -126,11 +126,8 @@ static int decode_kernel(const json_t *object, struct translate_kernel *kernel)
     kernel->reason = get_string(object, "reason", &r);
     kernel->sliceable = get_bool(object, "sliceable", &r);
     kernel->observes_local_size = get_bool(object, "observes_local_size", &r);
-    kernel->global_atomics = get_bool(object, "global_atomics", &r);
     kernel->splittable = get_bool(object, "splittable", &r);
-    kernel->writes_images = get_bool(object, "writes_images", &r);
     kernel->uses_printf = get_bool(object, "printf", &r);
-    kernel->uses_pipes = get_bool(object, "pipes", &r);
     kernel->reqd_local_given = json_is_array(required);
     if (kernel->reqd_local_given ? json_array_size(required) != 3 : !json_is_null(required))
         return -EBADMSG;

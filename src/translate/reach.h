@@ -28,7 +28,7 @@ enum { REACH_FACTORS = 3, REACH_DIGITS = 6 };
 
 enum reach_factor_kind {
     REACH_ARGUMENT,    /* `of`: index of a kernel argument of 4 or 8 bytes */
-    REACH_GLOBAL_SIZE, /* `of`: dimension, also below */
+    REACH_GLOBAL_SIZE, /* `of`: a dimension; so for the two below */
     REACH_LOCAL_SIZE,
     REACH_GROUPS,
     REACH_FACTOR_KINDS
@@ -46,7 +46,7 @@ struct reach_product {
 };
 
 enum reach_kind {
-    REACH_GLOBAL_ID, /* of dimension `dim`, also below */
+    REACH_GLOBAL_ID, /* of dimension `dim`; so for the kinds below */
     REACH_GROUP_ID,
     REACH_LINEAR_ID, /* get_global_linear_id() */
     REACH_QUOTIENT,  /* global id of `dim` / room */

@@ -97,15 +97,12 @@ struct translate_kernel {
     bool sliceable;           /* pieces are indistinguishable from the whole */
     char *reason;             /* why not sliceable, a short phrase for statistics; "" if it is */
     bool observes_local_size; /* false: Baton may choose a local size given as NULL */
-    bool global_atomics;
     /*
      * No global atomics, SVM, pipes, printf, or pointers from memory: may be spread over several
      * devices.
      */
     bool splittable;
-    bool writes_images;
     bool uses_printf;
-    bool uses_pipes;
     bool reqd_local_given;
     uint32_t reqd_local[3]; /* reqd_work_group_size, if given */
     uint32_t n_args;        /* the application's; the hidden argument has this index */

@@ -45,7 +45,7 @@
 #define PLAN_BORDER   32u   /* takes effect between two jobs */
 #define PLAN_CPUS     128u  /* the daemon pins and orders the threads: the client leaves them alone */
 #define PLAN_SAVES    256u  /* migration `system`: state goes to the host at the end of every job */
-#define PLAN_EXACT    512u  /* every piece is a request that is counted: give way where the plan cuts */
+#define PLAN_EXACT    512u  /* every piece is a request that is counted: yield where the plan cuts */
 #define PLAN_PEERS    1024u /* migration `p2p`: state goes directly from GPU to GPU */
 #define PLAN_JOBS     2048u /* the task has a budget: report where jobs begin and end */
 #define PLAN_LINGER   64u   /* a hold may linger while only less urgent clients wait (client/linger.h) */

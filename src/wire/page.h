@@ -1,9 +1,9 @@
 /*
- * The page that the daemon shares with one client: lease words, counters, distributions of job
- * times, and a ring of runs with the names of their kernels. The daemon makes it as a memfd, seals
- * its size, and passes it with the welcome. Both sides map it writable; no other process sees it.
- * Fields are atomic because the other side may write at any time. Only the lease words matter for
- * scheduling.
+ * The page that the daemon shares with one client. It has lease words, counters, distributions of
+ * job times, and a ring of runs with the names of their kernels. The daemon makes it as a memfd,
+ * seals its size, and passes it with the welcome. Both sides map it writable; no other process sees
+ * it. Fields are atomic because the other side may write at any time. Only the lease words matter
+ * for scheduling.
  */
 #ifndef WIRE_PAGE_H
 #define WIRE_PAGE_H
@@ -151,9 +151,9 @@ struct page_entry {
 void page_ran(struct page *page, const struct page_entry *entry);
 
 /*
- * The client has begun a job so many nanoseconds after the release of the one before, or submitted
- * commands while no job ran, or has begun a warm-up job (PAGE_NO_JOB). Call it after job_mark was
- * written. One thread at a time.
+ * The client has begun a job so many nanoseconds after the release of the one before. PAGE_NO_JOB:
+ * it has submitted commands while no job ran, or has begun a warm-up job. Call it after job_mark
+ * was written. One thread at a time.
  */
 #define PAGE_NO_JOB (-1)
 void page_note_apart(struct page *page, baton_nsec apart);

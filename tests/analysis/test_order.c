@@ -187,8 +187,7 @@ END_TEST
 static bool choose(const struct draft *draft, const size_t order[], bool printed, enum plan_policy policy,
                    unsigned char ret_choice[])
 {
-    struct pipeline_rules rules = {
-        .one_or_all = printed, .every_number = !printed, .choose_placement = !printed};
+    struct pipeline_rules rules = {.every_number = !printed, .choose_placement = !printed};
     struct planner *planner = planner_new(MAX_TASKS);
     struct pipeline_analysis analysis;
     unsigned char choice[MAX_TASKS];

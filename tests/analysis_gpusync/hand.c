@@ -188,7 +188,7 @@ START_TEST(counting_migrations_closes_the_gap_of_equation_9)
 }
 END_TEST
 
-/* Fig. 4 and Table IV: who owns which GPUs, M, and the protocol. */
+/* Fig. 4 and Table IV: which CPU clusters own which GPUs, M, and the protocol. */
 START_TEST(the_39_configurations_are_those_of_the_paper)
 {
     const struct gpusync_configuration *configurations = gpusync_configurations();

@@ -1,5 +1,5 @@
 /*
- * When a hold lingers, and what that costs whoever waits: client/linger.h, by arithmetic and
+ * When a hold lingers, and what that costs a waiting client: client/linger.h, by arithmetic and
  * against any program.
  */
 #include "base/random.h"
@@ -73,7 +73,7 @@ START_TEST(a_hold_that_ended_for_somebody_urgent_is_part_of_the_habit)
 END_TEST
 
 /*
- * Whatever the program does: those who wait lose no more than a share of the time, and what was
+ * Whatever the program does, waiting clients lose no more than a share of the time, and what was
  * saved up.
  */
 START_TEST(lingering_costs_no_more_than_its_share)

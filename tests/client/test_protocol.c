@@ -169,7 +169,7 @@ START_TEST(a_word_of_the_time_without_a_daemon_is_left_when_one_comes)
 END_TEST
 
 /*
- * Who takes back what is in use is no daemon of ours: the hold goes on, and the session hangs up.
+ * A peer that takes back a lease in use is not batond: the hold goes on, and the session hangs up.
  */
 START_TEST(a_hold_whose_word_was_taken_away_goes_on)
 {

@@ -124,9 +124,38 @@ def lanes(x, n, t):
     return [signed(x >> (n * i) & ((1 << n) - 1), t[0] + str(n)) for i in range(32 // n)]
 
 
-def integer_forms(rng):
-    forms = []
+ORDERS = {"eq": lambda a, b: a == b, "ne": lambda a, b: a != b, "lt": lambda a, b: a < b,
+          "le": lambda a, b: a <= b, "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b}
+ORDERS.update({"lo": ORDERS["lt"], "ls": ORDERS["le"], "hi": ORDERS["gt"], "hs": ORDERS["ge"]})
+COMBINE = {"and": lambda a, p: a & p, "or": lambda a, p: a | p, "xor": lambda a, p: a ^ p}
+PAIRS = {"add": lambda a, b: a + b, "min": min, "max": max}
 
+
+def by_lane(f, a, b, n, t):
+    """f of each pair of lanes of n bits."""
+    return [f(x, y) for x, y in zip(lanes(a, n, t), lanes(b, n, t))]
+
+
+def joined(values, n):
+    """Lanes of n bits as one number."""
+    return sum((v & ((1 << n) - 1)) << (n * i) for i, v in enumerate(values))
+
+
+def distance(a, b):
+    return abs(a - b)
+
+
+def s32(x):
+    return signed(x, "s32")
+
+
+def held(x, t):
+    """A result of a conversion: one of 8 bits has a register of 16."""
+    return x & 0xFFFF if bits_of(t) == 8 else x
+
+
+def former(rng, forms):
+    """The function that adds a form to `forms`; each draws its cases from rng when it is called."""
     def form(name, inputs, output, function, outputs=None, text=None):
         outputs = outputs or [output]
         line = text or [name + " " + ", ".join([f"%d{k}" for k in range(len(outputs))]
@@ -137,7 +166,10 @@ def integer_forms(rng):
             result = list(result) if isinstance(result, (list, tuple)) else [result]
             cases.append((operands, [r & 1 if o == "pred" else wrap(r, o) for r, o in zip(result, outputs)]))
         forms.append(Form(name, inputs, outputs, line, cases))
+    return form
 
+
+def arithmetic(form):
     for t in ALL:
         s = lambda x, t=t: signed(x, t)
         form(f"add.{t}", [t, t], t, lambda a, b, s=s: s(a) + s(b))
@@ -161,6 +193,10 @@ def integer_forms(rng):
             wide = t[0] + str(2 * bits_of(t))
             form(f"mul.wide.{t}", [t, t], wide, lambda a, b, s=s: s(a) * s(b))
             form(f"mad.wide.{t}", [t, t, wide], wide, lambda a, b, c, s=s, w=wide: s(a) * s(b) + signed(c, w))
+
+
+def carries(form):
+    """Chains of operations with a carry."""
     for t in ["u32", "s32", "u64", "s64"]:
         n = bits_of(t)
         m = (1 << n) - 1
@@ -189,7 +225,10 @@ def integer_forms(rng):
             form(f"madc.{half}.{t}", [t] * 4, t, products, [t] * 3,
                  [f"mad.{half}.cc.{t} %d0, %a0, %a1, %a2;", f"madc.{half}.cc.{t} %d1, %a0, %a1, %a3;",
                   f"madc.{half}.{t} %d2, %a0, %a1, %a2;"])
-    s32 = lambda x: signed(x, "s32")
+
+
+def short_operands(form):
+    """Saturation, and operands of 24, 16 and 8 bits."""
     form("add.sat.s32", ["s32"] * 2, "s32", lambda a, b: clamp(s32(a) + s32(b), "s32"))
     form("sub.sat.s32", ["s32"] * 2, "s32", lambda a, b: clamp(s32(a) - s32(b), "s32"))
     form("mad.hi.sat.s32", ["s32"] * 3, "s32", lambda a, b, c: clamp((s32(a) * s32(b) >> 32) + s32(c), "s32"))
@@ -218,6 +257,10 @@ def integer_forms(rng):
                  u=u: c + sum(x * y for x, y in zip(lanes(a, 16, t), lanes(b, 8, u)[2:])))
     form("mad24.hi.sat.s32", ["s32"] * 3, "s32",
          lambda a, b, c: clamp((low24(a, "s32") * low24(b, "s32") >> 16) + s32(c), "s32"))
+
+
+def bits(form):
+    """Masks, shifts of two registers, fields, permutations."""
     for mode in ["clamp", "wrap"]:
         def mask(a, b, mode=mode):
             a, b = (a & 31, b & 31) if mode == "wrap" else (min(a, 32), min(b, 32))
@@ -249,6 +292,10 @@ def integer_forms(rng):
             return sum((table >> ((a >> i & 1) << 2 | (b >> i & 1) << 1 | (c >> i & 1)) & 1) << i
                        for i in range(32))
         form(f"lop3.b32 {table}", ["u32"] * 3, "u32", logic, text=[f"lop3.b32 %d0, %a0, %a1, %a2, {table};"])
+
+
+def plain_bits(form):
+    """Operations that take any bits, predicates, and moves that pack."""
     for t in ["b16", "b32", "b64"]:
         n = bits_of(t)
         form(f"and.{t}", [t, t], t, lambda a, b: a & b)
@@ -272,61 +319,55 @@ def integer_forms(rng):
          ["mov.b64 {%d0, %d1}, %a0;"])
     form("mov.b32 unpack", ["b32"], None, lambda a: (a, a >> 16), ["b16", "b16"],
          ["mov.b32 {%d0, %d1}, %a0;"])
-    comparisons = {"eq": lambda a, b: a == b, "ne": lambda a, b: a != b, "lt": lambda a, b: a < b,
-                   "le": lambda a, b: a <= b,
-                   "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b}
-    comparisons.update({"lo": comparisons["lt"], "ls": comparisons["le"], "hi": comparisons["gt"],
-                        "hs": comparisons["ge"]})
-    combine = {"and": lambda a, p: a & p, "or": lambda a, p: a | p, "xor": lambda a, p: a ^ p}
+
+
+def comparisons(form):
     for t in ["b16", "b32", "b64"] + ALL:
-        names = ["eq", "ne"] if t[0] == "b" else list(comparisons) if t[0] == "u" else list(comparisons)[:6]
+        names = ["eq", "ne"] if t[0] == "b" else list(ORDERS) if t[0] == "u" else list(ORDERS)[:6]
         for c in names:
-            f = lambda a, b, c=c, t=t: bool(comparisons[c](signed(a, t), signed(b, t)))
+            f = lambda a, b, c=c, t=t: bool(ORDERS[c](signed(a, t), signed(b, t)))
             form(f"setp.{c}.{t}", [t, t], None, lambda a, b, f=f: (f(a, b), not f(a, b)), ["pred", "pred"],
                  [f"setp.{c}.{t} %d0|%d1, %a0, %a1;"])
             form(f"set.{c}.u32.{t}", [t, t], "u32", lambda a, b, f=f: -f(a, b))
-        for o, g in combine.items():
-            f = lambda a, b, t=t: bool(comparisons["ne"](signed(a, t), signed(b, t)))
+        for o, g in COMBINE.items():
+            f = lambda a, b, t=t: bool(ORDERS["ne"](signed(a, t), signed(b, t)))
             form(f"setp.ne.{o}.{t}", [t, t, "pred"], None, lambda a, b, p, f=f,
                  g=g: (g(f(a, b), p), g(not f(a, b), p)), ["pred", "pred"],
                  [f"setp.ne.{o}.{t} %d0|%d1, %a0, %a1, %a2;"])
             form(f"set.ne.{o}.s32.{t}", [t, t, "pred"], "s32", lambda a, b, p, f=f, g=g: -g(f(a, b), p))
         form(f"set.eq.f32.{t}", [t, t], "u32", lambda a, b: 0x3F800000 if a == b else 0,
              text=[f".reg .f32 %z;", f"set.eq.f32.{t} %z, %a0, %a1;", "mov.b32 %d0, %z;"])
+
+
+def conversions(form):
     every = ["u8", "s8"] + ALL
     for to in every:
         for source in every:
             form(f"cvt.{to}.{source}", [source], to if bits_of(to) > 8 else "u16",
-                 lambda a, to=to, source=source: signed(signed(a, source), to) if bits_of(to) > 8
-                 else signed(signed(a, source), to) & 0xFFFF)
-            narrows = clamp(1 << 70, source) > clamp(1 << 70, to) or clamp(-(1 << 70),
-                source) < clamp(-(1 << 70), to)
-            if not narrows:
-                continue
-            form(f"cvt.sat.{to}.{source}", [source], to if bits_of(to) > 8 else "u16",
-                 lambda a, to=to, source=source: clamp(signed(a, source), to) & 0xFFFF if bits_of(to) == 8
-                 else clamp(signed(a, source), to))
-    pairs = {"add": lambda a, b: a + b, "min": min, "max": max}
+                 lambda a, to=to, source=source: held(signed(signed(a, source), to), to))
+            high, low = 1 << 70, -(1 << 70)
+            if clamp(high, source) > clamp(high, to) or clamp(low, source) < clamp(low, to):
+                form(f"cvt.sat.{to}.{source}", [source], to if bits_of(to) > 8 else "u16",
+                     lambda a, to=to, source=source: held(clamp(signed(a, source), to), to))
+
+
+def lanes_of_16_and_8(form):
     for t in ["u16", "s16"]:
-        for op, f in pairs.items():
-            form(f"{op}.{t}x2", ["b32", "b32"], "b32", lambda a, b, f=f,
-                 t=t: sum(wrap(f(x, y), "u16") << (16 * i) for i, (x, y) in
-                                                                                    enumerate(zip(lanes(a, 16,
-                                                                                    t), lanes(b, 16, t)))))
+        for op, f in PAIRS.items():
+            form(f"{op}.{t}x2", ["b32", "b32"], "b32",
+                 lambda a, b, f=f, t=t: joined(by_lane(f, a, b, 16, t), 16))
     for op in ["min", "max"]:
         form(f"{op}.relu.s16x2", ["b32", "b32"], "b32",
-             lambda a, b, f=pairs[op]: sum(max(0, f(x, y)) << (16 * i) for i, (x, y) in
-                                                                                    enumerate(zip(lanes(a, 16,
-                                                                                    "s16"),
-                                                                                    lanes(b, 16, "s16")))))
+             lambda a, b, f=PAIRS[op]: joined([max(0, v) for v in by_lane(f, a, b, 16, "s16")], 16))
     for n, op in [(8, "vabsdiff4"), (16, "vabsdiff2")]:
         for t in ["u32", "s32"]:
-            d = lambda a, b, n=n, t=t: [abs(x - y) for x, y in zip(lanes(a, n, t), lanes(b, n, t))]
-            form(f"{op}.{t}.{t}.{t}.add", ["u32"] * 3, "u32", lambda a, b, c, d=d: c + sum(d(a, b)))
+            form(f"{op}.{t}.{t}.{t}.add", ["u32"] * 3, "u32",
+                 lambda a, b, c, n=n, t=t: c + sum(by_lane(distance, a, b, n, t)))
         form(f"{op}.u32.u32.u32", ["u32"] * 3, "u32",
-             lambda a, b, c, n=n: sum(abs(x - y) << (n * i) for i, (x, y) in
-                                                                               enumerate(zip(lanes(a, n,
-                                                                               "u32"), lanes(b, n, "u32")))))
+             lambda a, b, c, n=n: joined(by_lane(distance, a, b, n, "u32"), n))
+
+
+def packing(form):
     for t in ["u16", "s16"]:
         form(f"cvt.pack.sat.{t}.s32", ["s32"] * 2, "u32",
              lambda a, b, t=t: wrap(clamp(s32(a), t), t) << 16 | wrap(clamp(s32(b), t), t))
@@ -336,4 +377,12 @@ def integer_forms(rng):
             x, y = (max(low, min(high, s32(v))) & ((1 << n) - 1) for v in (a, b))
             return c << (2 * n) | x << n | y
         form(f"cvt.pack.sat.{t}.s32.b32", ["s32", "s32", "u32"], "u32", pack)
+
+
+def integer_forms(rng):
+    forms = []
+    form = former(rng, forms)
+    for group in (arithmetic, carries, short_operands, bits, plain_bits, comparisons, conversions,
+                  lanes_of_16_and_8, packing):
+        group(form)
     return forms

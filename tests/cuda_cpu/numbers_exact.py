@@ -5,6 +5,9 @@ from math import isqrt
 
 FORMATS = {"f16": (5, 10), "bf16": (8, 7), "f32": (8, 23), "f64": (11, 52), "e5m2": (5, 2)}
 INF, NAN = "inf", "nan"
+# PTX's names of rounding to a number and to an integer.
+MODES = {"rn": "n", "rz": "z", "rm": "m", "rp": "p"}
+INTEGRAL = {"rni": "n", "rzi": "z", "rmi": "m", "rpi": "p"}
 
 
 class Real:
@@ -155,3 +158,25 @@ def compare(x, y):
     a = (float("inf") if not x.negative else float("-inf")) if x.kind == INF else x.value
     b = (float("inf") if not y.negative else float("-inf")) if y.kind == INF else y.value
     return (a > b) - (a < b)
+
+
+def wrapped(name, function, mode="n", ftz=False, sat=False, relu=False):
+    """A function of bits from one of numbers: decode, flush, compute, round, flush, saturate."""
+    def run(*operands):
+        reals = [decode(o, name) for o in operands]
+        if ftz:
+            reals = [flush(r, name) for r in reals]
+        bits = encode(function(*reals), name, mode)
+        if ftz and bits is not None:
+            bits = encode(flush(decode(bits, name), name), name)
+        if sat:
+            r = Real(NAN) if bits is None else decode(bits, name)
+            low = compare(r, Real.of(0))
+            if low is None or low <= 0:
+                bits = 0
+            elif compare(r, Real.of(1)) > 0:
+                bits = encode(Real.of(1), name)
+        if relu and bits is not None and decode(bits, name).kind != NAN and bits >> sum(FORMATS[name]):
+            bits = 0
+        return bits
+    return run

@@ -16,7 +16,7 @@ enum { MOST = 16 };
 /* What the processes of a case share. */
 static struct {
     _Atomic unsigned n;           /* entries of the diary */
-    _Atomic unsigned diary[MOST]; /* who was served, in order */
+    _Atomic unsigned diary[MOST]; /* numbers of the processes that were served, in order */
     _Atomic bool go, stop;
 } * shared;
 

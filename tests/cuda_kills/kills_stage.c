@@ -265,7 +265,7 @@ bool kills_ended(struct kills_program *program)
     return true;
 }
 
-/* For whoever looks at a program that hangs. */
+/* For a person who looks at a program that hangs. */
 static void tell(const struct kills_stage *stage, const struct kills_program *program)
 {
     char command[PATH_MAX];

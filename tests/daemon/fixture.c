@@ -284,7 +284,7 @@ static char obey(struct session *session, struct lease *lease, char order)
         lease_end(lease);
         return 'E';
     case PUPPET_YIELD:
-        if (!lease_yield_asked(lease))
+        if (!(lease_flags(lease) & LEASE_FLAG_YIELD))
             return 'N';
         (void)lease_yield(lease);
         return 'Y';
@@ -410,8 +410,8 @@ void puppet_quit(struct puppet *puppet)
 void fixture_heard(const struct fixture *fixture)
 {
     /*
-     * Newcomers come last in each turn of the daemon: whoever is welcomed after others have spoken
-     * knows that they were heard.
+     * Newcomers come last in each turn of the daemon. So a client that is welcomed after others
+     * have written knows that batond has read them.
      */
     struct puppet last = puppet_start(fixture, "last", 1, "test:0");
 

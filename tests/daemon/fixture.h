@@ -54,7 +54,7 @@ bool fixture_has_children(pid_t pid);
 
 /*
  * Nanoseconds that the threads of a process, all together, were ready to run and had no processor:
- * what a busy machine took from them. A thread that waits for somebody adds nothing.
+ * what a busy machine took from them. A thread that waits for another one adds nothing.
  */
 baton_nsec fixture_held_up(pid_t pid);
 

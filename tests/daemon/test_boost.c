@@ -1,4 +1,4 @@
-/* Whose threads the daemon raises: those of the process that named them, and of no other. */
+/* Which threads the daemon raises: those of the process that named them, and of no other. */
 #include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -41,7 +41,7 @@ START_TEST(only_threads_of_the_named_process_are_raised)
     ck_assert_int_eq(boost.n, 0);
     kill(other, SIGKILL);
     waitpid(other, NULL, 0);
-    boost_threads(&boost, other, &other, 1, 99); /* nobody of that name any more */
+    boost_threads(&boost, other, &other, 1, 99); /* the thread of that number has ended */
     ck_assert_int_eq(boost.n, 0);
 }
 END_TEST

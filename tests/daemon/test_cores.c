@@ -118,7 +118,7 @@ START_TEST(a_claim_follows_the_machine)
         claims_world.logged[0] = 0;
         while (!strstr(claims_world.logged, changes[i].field) &&
                claims_world.now_at < before_at + 10 * NSEC_PER_SEC) {
-            claims_world.now_at = server_next_at(server); /* nobody asks */
+            claims_world.now_at = server_next_at(server); /* without a question */
             server_tick(server, claims_world.now_at);
         }
         ck_assert_msg(strstr(claims_world.logged, changes[i].field), "%s was not noticed", changes[i].field);

@@ -134,7 +134,7 @@ START_TEST(an_armed_reaper_hears_of_any_waiter_before_and_after)
             lease_arm_reaper(lease, true);
         }
         fixture_wait(was_called, &calls, "on_yield is called although the waiter is less urgent");
-        ck_assert(!lease_yield_asked(lease));
+        ck_assert(!(lease_flags(lease) & LEASE_FLAG_YIELD));
         lease_arm_reaper(lease, false);
         lease_end(lease);
         puppet_do(&humble, PUPPET_WAIT, 'W');
@@ -239,7 +239,8 @@ START_TEST(two_hundred_clients_take_turns)
     for (unsigned i = 0; i < CLIENTS; i++)
         puppet_say(&puppets[i], PUPPET_BEGIN);
     /*
-     * All of them are served: whoever has begun ends, whoever waits is killed in every tenth case.
+     * All of them are served: a client that has begun ends, a waiting one is killed in every tenth
+     * case.
      */
     for (unsigned i = 0; i < CLIENTS; i++) {
         bool killed = i % 10 == 9;
@@ -322,7 +323,7 @@ START_TEST(a_holder_is_boosted_when_asked_to_yield_and_restored_when_it_has)
             puppet_do(&urgent, PUPPET_END, 'E');
         }
     }
-    fixture_kill_daemon(&fixture, SIGTERM); /* everybody is what they were before */
+    fixture_kill_daemon(&fixture, SIGTERM); /* every thread is what it was before */
     ck_assert(is_ordinary(&holder));
     puppet_kill(&holder);
     puppet_kill(&urgent);

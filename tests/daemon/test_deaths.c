@@ -112,7 +112,8 @@ START_TEST(clients_go_on_without_the_daemon_and_come_back_to_the_next)
     fixture_wait(is_online, &waiter, "the waiter is back");
     fixture_wait(is_online, &third, "the third is back");
     /*
-     * What the holder runs since before the restart is respected although nobody granted it here.
+     * What the holder runs since before the restart is respected although this daemon did not grant
+     * it.
      */
     puppet_say(&third, PUPPET_BEGIN);
     fixture_wait(has_settled, &fixture, "the daemon has settled");

@@ -1,7 +1,7 @@
 /*
  * Groups of leases, as batches take them, against the real batond: processes that hold several
  * engines at once contend with others that hold one, some are killed in the middle, and so is the
- * daemon. The truth is a table in shared memory: who is on which engine.
+ * daemon. The truth is a table in shared memory: which process is on which engine.
  */
 #include <sched.h>
 #include <signal.h>
@@ -29,7 +29,7 @@ struct truth {
     atomic_int on[ENGINES]; /* pid */
     atomic_int bus;         /* pid: copies of both devices share it */
     atomic_uint overlaps, batches, singles;
-    atomic_bool enough; /* end where nothing is held: who is killed leaves its name in the table */
+    atomic_bool enough; /* end where nothing is held: a killed process leaves its name in the table */
 };
 
 struct program {
@@ -81,7 +81,7 @@ static void take_group(const struct lease_group *group)
         (void)lease_group_wait(group, NSEC_MAX);
 }
 
-/* On the engines for a moment, and nobody else with us. */
+/* On the engines for a moment, and no other process with this one. */
 static void occupy(struct truth *truth, uint32_t engines)
 {
     int me = getpid();
@@ -304,7 +304,9 @@ START_TEST(process_that_keeps_engines_idle_or_uses_them_within_a_batch_does_not_
     lease_end(program.leases[0]);
     ck_assert_int_eq(lease_request(program.leases[0]), LEASE_BEGUN);
     lease_group_end(&group);
-    /* Who was still in keeps it until its own end; then the next batch can have it. */
+    /*
+     * A command that still runs keeps the lease until its own end; then the next batch can have it.
+     */
     ck_assert_int_eq(lease_group_request(&group), LEASE_TAKEN);
     lease_end(program.leases[0]);
     ck_assert_int_eq(lease_group_request(&group), LEASE_ASK);
@@ -357,7 +359,7 @@ START_TEST(daemon_that_dies_lets_batches_pass_and_its_successor_respects_them)
     ck_assert_int_eq(lease_group_request(&group), LEASE_ASK);
     ck_assert_int_eq(lease_group_wait(&group, clock_now() + 50 * NSEC_PER_MS), LEASE_TIMEOUT);
     fixture_kill_daemon(&fixture, SIGKILL);
-    /* Passing through: granted without anybody. */
+    /* Passing through: granted without a daemon. */
     ck_assert_int_eq(lease_group_wait(&group, clock_now() + FIXTURE_LIMIT), LEASE_BEGUN);
     stop(other);
     fixture_restart(&fixture, NULL);

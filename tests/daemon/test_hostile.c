@@ -182,7 +182,7 @@ START_TEST(a_daemon_out_of_descriptors_sleeps_and_serves_again)
 }
 END_TEST
 
-/* Nobody reads the log, and a client does nothing but what is worth a line. */
+/* No process reads the log, and a client does nothing but what is worth a line. */
 START_TEST(a_full_log_stops_nobody)
 {
     struct frame attach = {.type = FRAME_ATTACH, .attach = {.index = 31, .device = "test:one-too-many"}};
@@ -282,7 +282,7 @@ static bool is_boosted_or_late(void *argument)
 }
 
 /*
- * A holder that is asked to give way, and is late after so long; false: without boosts, as there is
+ * A holder that is asked to yield, and is late after so long; false: without boosts, as there is
  * no permission.
  */
 static bool boosted_holder(struct fixture *fixture, unsigned late_ms, struct boosted *ret_boosted)

@@ -161,8 +161,8 @@ END_TEST
 /* ---- programs ---- */
 
 /*
- * Everything from 3 on is closed, and the numbers go to files: whoever still writes to, reads from
- * or closes them is found out.
+ * Everything from 3 on is closed, and the numbers go to files: code that still writes to, reads
+ * from or closes them is found out.
  */
 static int work_without_descriptors(const struct fixture *fixture)
 {

@@ -119,7 +119,7 @@ START_TEST(a_hold_of_one_direction_gives_way_to_an_urgent_copy_in_the_other)
     hold(program.in);
     urgent = puppet_start_on(&program.fixture, "urgent", 90, "test:0", ENGINE_COPY_OUT);
     puppet_do(&urgent, PUPPET_ASK, 'A');
-    while (!lease_yield_asked(program.in))
+    while (!(lease_flags(program.in) & LEASE_FLAG_YIELD))
         ;
     ck_assert_int_eq(lease_yield(program.in), LEASE_ASK);
     puppet_do(&urgent, PUPPET_WAIT, 'W');
@@ -265,7 +265,7 @@ START_TEST(a_holder_stays_boosted_until_the_last_engine_that_somebody_waits_for_
     for (unsigned i = 0; i < 2; i++) {
         puppet_do(&urgent[i], PUPPET_ASK, 'A');
         fixture_heard(&fixture);
-        ck_assert(lease_yield_asked(leases[i]));
+        ck_assert(lease_flags(leases[i]) & LEASE_FLAG_YIELD);
     }
     fixture_wait(is_fifo, NULL, "the holder is boosted");
     lease_end(leases[0]);

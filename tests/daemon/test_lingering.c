@@ -1,5 +1,5 @@
 /*
- * Holds that linger (client/linger.h) with the real batond: who is made to wait for them, and how
+ * Holds that linger (client/linger.h) with the real batond: which clients wait for them, and how
  * they end. A hold lingers for less than a millisecond, so the tests say what the program's habit
  * is, and, where something else than time is to end it, stop its clock.
  */

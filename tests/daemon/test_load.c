@@ -1,8 +1,8 @@
 /*
  * Random load on the real batond: processes with two threads each take turns on two devices, give
  * way when asked, and are killed at random moments; now and then the daemon is killed and started
- * again. Shared memory keeps the truth: who really is on which engine. ROUNDS kills in `make test`,
- * an hour in `make soak` (BATON_SOAK_SECONDS changes that).
+ * again. Shared memory keeps the truth: which thread really is on which engine. ROUNDS kills in
+ * `make test`, an hour in `make soak` (BATON_SOAK_SECONDS changes that).
  */
 #include <fcntl.h>
 #include <math.h>
@@ -31,7 +31,7 @@
 #define ROUNDS   160 /* three daemons are killed in them */
 
 struct truth {
-    _Atomic pid_t owner[ENGINES]; /* the thread (tid) that is on it, 0: nobody */
+    _Atomic pid_t owner[ENGINES]; /* the thread (tid) that is on it, 0: none */
     _Atomic bool lawless;         /* the daemon is down or has just come back: no exclusion is promised */
     _Atomic uint64_t collisions, holds, yields;
     _Atomic uint64_t
@@ -118,7 +118,7 @@ static void note_overtaking(struct truth *truth, uint64_t overtaken)
         ;
 }
 
-/* Whoever began ends; another thread of the process is simply waited for. */
+/* A thread that began ends; another thread of the process is simply waited for. */
 static void acquire(struct lease *lease)
 {
     for (;;) {
@@ -156,7 +156,7 @@ static void *work(void *argument)
             struct timespec length = {0, (long)random_below(&random, 200000)};
 
             nanosleep(&length, NULL);
-            if (!lease_yield_asked(lease))
+            if (!(lease_flags(lease) & LEASE_FLAG_YIELD))
                 continue;
             leave(worker, engine, me);
             (void)atomic_fetch_add(&worker->truth->yields, 1);
@@ -217,7 +217,7 @@ struct crew {
 };
 
 /*
- * How long somebody may wait: what the machine keeps from the crew is not held against the daemon.
+ * How long a thread may wait: what the machine keeps from the crew is not held against the daemon.
  */
 struct patience {
     const struct crew *crew;
@@ -241,8 +241,8 @@ static struct patience patience_begin(const struct crew *crew)
 }
 
 /*
- * Nobody of the crew starts or ends while one of them is waited for, so the sum only grows. Threads
- * that spin are held up without end, hence the last resort.
+ * No thread of the crew starts or ends while one of them is waited for, so the sum only grows.
+ * Threads that spin are held up without end, hence the last resort.
  */
 static bool patience_ends(struct patience *patience)
 {
@@ -270,7 +270,7 @@ static void wait_for_holds(struct truth *truth, unsigned slot, uint64_t holds, s
     }
 }
 
-/* Everybody has come back to the present daemon and ended what began without one. */
+/* Each process has come back to the present daemon and ended what began without one. */
 static void wait_for_law(const struct crew *crew, uint32_t generation)
 {
     struct patience patience = patience_begin(crew);

@@ -1,6 +1,6 @@
 /*
- * Who goes before whom, as the server tells its clients, on a virtual clock: tasks of the plan,
- * programs beneath it, equals.
+ * Which client goes before which, as the server tells its clients, on a virtual clock: tasks of the
+ * plan, programs beneath it, equals.
  */
 #include <stdlib.h>
 #include <string.h>

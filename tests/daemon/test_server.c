@@ -88,7 +88,7 @@ static unsigned join(struct server *server, bool unwatched)
 }
 
 /*
- * Its connection ends while it holds an engine, and nobody will ever say that its process has
+ * Its connection ends while it holds an engine, and no report will ever say that its process has
  * ended.
  */
 START_TEST(an_engine_comes_back_from_a_process_that_cannot_be_watched)

@@ -164,7 +164,7 @@ START_TEST(a_task_belongs_to_the_user_who_runs_it_and_ceilings_are_beneath_the_p
     struct session *eye;
 
     if (getuid() != 0)
-        return; /* only root can become somebody else */
+        return; /* only root can become another user */
     fixture_start(&fixture, CONFIG "planner_ms: 600000\nothers: {ceiling: 5}\n", NULL);
     fixture_kill_daemon(&fixture, SIGTERM);
     write_text(&fixture, "tasks.yaml", tasks, path);
@@ -173,7 +173,7 @@ START_TEST(a_task_belongs_to_the_user_who_runs_it_and_ceilings_are_beneath_the_p
     fixture_restart(&fixture, extra);
     ck_assert_int_eq(priority_as_nobody(&fixture, "nose", 99), 5); /* beneath the plan: the ceiling */
     ck_assert_int_eq(priority_as_nobody(&fixture, "ear", 1), 90);  /* the plan's own */
-    ck_assert_int_eq(priority_as_nobody(&fixture, "eye", 99), 10); /* nobody else runs it: admitted */
+    ck_assert_int_eq(priority_as_nobody(&fixture, "eye", 99), 10); /* no other user runs it: admitted */
     eye = join(&fixture, "eye", 1);
     fixture_wait(has_priority, &(struct expected){eye, 10}, "the task is admitted");
     ck_assert_int_eq(priority_as_nobody(&fixture, "eye", 99), 200); /* it is root's */
@@ -201,7 +201,7 @@ START_TEST(a_task_that_a_user_claims_is_nobody_elses)
     const char *extra[] = {"--shared", "--plan", plan_path, NULL};
 
     if (getuid() != 0)
-        return; /* only root can become somebody else */
+        return; /* only root can become another user */
     fixture_start(&fixture, CONFIG, NULL);
     fixture_kill_daemon(&fixture, SIGTERM);
     write_text(&fixture, "plan.yaml", plan, plan_path);

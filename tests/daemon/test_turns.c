@@ -1,7 +1,7 @@
 /*
- * Who has a claim to a turn (Q6), as a holder sees it in its lease word, with the real batond and
- * real processes. A holder that always has more to do leaves after a turn if it is asked to;
- * whoever is less urgent must not be able to ask.
+ * Which client has a claim to a turn (Q6), as a holder sees it in its lease word, with the real
+ * batond and real processes. A holder that always has more to do leaves after a turn if it is asked
+ * to; a less urgent client must not be able to ask.
  */
 #include <sched.h>
 
@@ -54,7 +54,7 @@ static bool is_wanted(void *lease)
 
 static bool has_turn(void *lease)
 {
-    return lease_turn_asked(lease);
+    return (lease_flags(lease) & LEASE_FLAG_TURN) != 0;
 }
 
 START_TEST(a_less_urgent_waiter_has_no_claim_to_a_turn_and_an_equal_has)
@@ -66,10 +66,10 @@ START_TEST(a_less_urgent_waiter_has_no_claim_to_a_turn_and_an_equal_has)
     hold(holder.lease);
     puppet_do(&humble, PUPPET_ASK, 'A');
     fixture_wait(is_wanted, holder.lease, "the holder learns that somebody waits");
-    ck_assert(!lease_turn_asked(holder.lease));
+    ck_assert(!(lease_flags(holder.lease) & LEASE_FLAG_TURN));
     puppet_do(&equal, PUPPET_ASK, 'A');
     fixture_wait(has_turn, holder.lease, "the holder learns that an equal waits");
-    ck_assert(!lease_yield_asked(holder.lease)); /* not before the end of a command */
+    ck_assert(!(lease_flags(holder.lease) & LEASE_FLAG_YIELD)); /* not before the end of a command */
     lease_end(holder.lease);
     puppet_do(&equal, PUPPET_WAIT, 'W'); /* the equal, though the other one came first */
     puppet_do(&equal, PUPPET_END, 'E');
@@ -103,7 +103,7 @@ START_TEST(who_is_granted_while_an_equal_waits_knows_it_from_the_beginning)
     puppet_do(&equal, PUPPET_END, 'E');
     ck_assert_int_eq(lease_wait(holder.lease, clock_now() + SOON), LEASE_BEGUN);
     ck_assert(lease_wanted(holder.lease));
-    ck_assert(!lease_turn_asked(holder.lease)); /* a flag of the hold, gone with it */
+    ck_assert(!(lease_flags(holder.lease) & LEASE_FLAG_TURN)); /* a flag of the hold, gone with it */
     lease_end(holder.lease);
     puppet_do(&humble, PUPPET_WAIT, 'W');
     puppet_quit(&first);
@@ -144,7 +144,7 @@ START_TEST(copies_of_both_directions_of_one_program_take_turns_on_the_bus)
     fixture_wait(has_turn, out, "the first direction waits for the bus");
     lease_end(out);
     ck_assert_int_eq(lease_wait(in, clock_now() + SOON), LEASE_BEGUN);
-    ck_assert(!lease_turn_asked(in));
+    ck_assert(!(lease_flags(in) & LEASE_FLAG_TURN));
     lease_end(in);
     hold(out);
     lease_end(out);
@@ -159,7 +159,7 @@ START_TEST(under_gpusync_a_client_takes_turns_with_itself)
 
     ck_assert_int_eq(lease_open(holder.session, DEVICE, ENGINE_COPY_IN, &in), 0);
     hold(holder.lease);
-    ck_assert(!lease_turn_asked(holder.lease));
+    ck_assert(!(lease_flags(holder.lease) & LEASE_FLAG_TURN));
     ck_assert_int_eq(lease_request(in),
                      LEASE_ASK); /* one engine at a time: it waits in the daemon's own queue */
     fixture_wait(has_turn, holder.lease, "another engine of the same client waits");

@@ -213,7 +213,7 @@ struct page *client_page(void *user, size_t size)
 /* ---- the truth ---- */
 
 /*
- * Somebody starts to run on an engine: nobody else may be there, except who runs without any
+ * A client starts to run on an engine: no other may be there, except one that runs without any
  * daemon's knowledge.
  */
 static void check_begin(struct world *world, unsigned who, unsigned lease, bool scheduled)

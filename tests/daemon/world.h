@@ -2,7 +2,7 @@
  * batond's server and several clients in one process, over links that cut, delay and split what
  * they carry, and a clock that only the test moves. One seed is one history: kills of clients and
  * of the daemon, lost connections, partial writes, reconnects, at any step. The world keeps the
- * truth (who really runs on which engine) and checks it at every begin.
+ * truth (which client really runs on which engine) and checks it at every begin.
  */
 #ifndef TESTS_DAEMON_WORLD_H
 #define TESTS_DAEMON_WORLD_H

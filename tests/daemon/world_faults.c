@@ -81,7 +81,7 @@ void step(struct world *world)
 
 /* ---- the calm after: everything asked for is granted, everything is given back ---- */
 
-/* A command in flight that nobody wants ended may stay. */
+/* A command in flight that no client wants ended may stay. */
 static bool is_over(const struct work *work)
 {
     return work->use == USE_NOTHING || (work->flying && !work->told);

@@ -39,7 +39,7 @@ void answer_question(struct world *world);
  */
 void reserve(struct world *world, unsigned who);
 void heed_plan(struct world *world, struct actor *actor);
-/* Everybody has gone: no task has members left. */
+/* All clients have gone: no task has members left. */
 void check_tasks(struct world *world);
 void start_daemon(struct world *world, bool settle);
 /*
@@ -56,7 +56,7 @@ void kill_actor(struct world *world, unsigned who);
 /* The GPU has drained what a killed process left, and the process is gone. */
 void drain_remains(struct world *world);
 /*
- * Ends of connections that the server has not seen yet: of killed clients, and of those who have
+ * Ends of connections that the server has not seen yet: of killed clients, and of those that have
  * reconnected.
  */
 void see_an_end(struct world *world);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # tools/check-globals sees what is planted: mutable objects that are not declared, at file scope, in
-# a function, and of a thread; a library with two states; a line that declares nothing. And it
-# passes the same tree without them.
+# a function, of a thread and of assembler; a library with two states; a line that declares nothing.
+# And it passes the same tree without them.
 # shellcheck source=tests/planted.sh
 source "$BATON_SOURCE/tests/planted.sh" check_configured
 
@@ -31,7 +31,7 @@ configure() {
                 "$source" "$object"
             printf 'build %s: cc ../%s\n' "$object" "$source" >>"$root/build/build.ninja"
             separator=,
-        done < <(cd "$root" && find src -name '*.c')
+        done < <(cd "$root" && find src -name '*.[cS]')
         echo ']'
     } >"$root/build/compile_commands.json"
 }
@@ -64,6 +64,30 @@ clean_tree
 echo 'static const char *words[] = {"a", "b"}; const char **words_at(void) { return words; }' \
     >>"$root/src/tool/tool.c"
 expects 'a table that lacks a const' '^src/tool/tool.c: words is mutable and not declared'
+
+assembler() { # SECTION DIRECTIVE...: an object and code in src/front/stubs.S
+    printf '%s\n' ".section $1" "${@:2}" 'other:' '.zero 8' '.section .rodata' 'constant:' '.zero 8' \
+        '.text' 'code:' '.zero 8' '.section .note.GNU-stack, "", %progbits' >"$root/src/front/stubs.S"
+}
+for section in '.data.rel, "aw"' '.data' '.bss, "aw", %nobits'; do
+    clean_tree
+    assembler "$section" '.type other, %object'
+    expects "an object of assembler in $section" '^src/front/stubs.S: other is mutable and not declared'
+done
+
+clean_tree
+assembler .data
+expects 'an object of assembler without a type' '^src/front/stubs.S: other is mutable and not declared'
+
+assembler '.data.rel.ro, "aw"' '.type other, %object'
+expects 'a constant of assembler' ''
+
+clean_tree
+assembler .data '.type other, %object'
+sed -i 's,^state front .*,state front src/front/stubs.S other,' "$root/tools/globals.txt"
+echo 'int nothing(void) { return 0; }' >"$root/src/front/state.c"
+sed -i '/^thread/d' "$root/tools/globals.txt"
+expects 'a declared object of assembler' ''
 
 clean_tree
 echo 'int second;' >>"$root/src/front/state.c"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# tools/check-lines finds what is planted: wide lines of each kind, a long file, function or
-# paragraph, and an entry of its list that is no longer needed; and it passes the same tree without
-# them.
+# tools/check-lines finds what is planted: wide lines of each kind, a long file or paragraph, a long
+# function of each language, and an entry of its list that is no longer needed; and it passes the
+# same tree without them.
 # shellcheck source=tests/planted.sh
 source "$BATON_SOURCE/tests/planted.sh" "$BATON_SOURCE/tools/check-lines"
 
@@ -84,5 +84,50 @@ expects 'a long function' 'src/x.c:2: far has 61 lines \(at most 60\)'
 
 echo 'src/x.c 61 far' >"$root/tools/longer.txt"
 expects 'a long function that is listed' ''
+
+clean_tree
+{ printf '__global__ void far(int *p)\n{\n' && lines 61 && printf '}\n'; } >"$root/src/x.cu"
+expects 'a long function of CUDA' 'src/x.cu:2: far has 61 lines'
+
+for file in src/x.cu src/x.inc src/x.S src/x.py tools/x.sh; do
+    clean_tree
+    seq -f 'x = %g' 501 >"$root/$file"
+    expects "a long file: $file" "$file: 501 lines"
+done
+
+clean_tree
+touch "$root/src/y.c" "$root/src/y.py"
+seq 501 | tee "$root/src/x.def" >"$root/docs/x.tsv"
+expects 'a long table, and files that are empty' ''
+
+python() { # SIZE: a function, its head in two lines
+    printf 'def far(a,\n        b):\n'
+    seq -f '    x = %g' "$1"
+}
+for file in src/x.py tools/y; do
+    clean_tree
+    { echo '#!/usr/bin/env python3' && python 60; } >"$root/$file"
+    expects "a function of Python within its limit: $file" ''
+
+    { echo '#!/usr/bin/env python3' && python 61; } >"$root/$file"
+    expects "a long function of Python: $file" "$file:2: far has 61 lines"
+done
+
+printf 'class C:\n%s\n' "$(python 61 | sed 's/^/    /')" >"$root/src/x.py"
+expects 'a long method' 'src/x.py:2: far has 61 lines'
+
+shell() { # SIZE: functions of one line, then one of SIZE
+    printf 'one() { echo 1; } # WHAT (one)\ntwo() ( echo 2 )\nfar() { # WHAT (is far)\n    if x; then\n'
+    lines $(($1 - 2))
+    printf '    fi\n}\n'
+}
+for file in tests/x.sh tools/y; do
+    clean_tree
+    { echo '#!/usr/bin/env bash' && shell 60; } >"$root/$file"
+    expects "a function of shell within its limit: $file" ''
+
+    { echo '#!/usr/bin/env bash' && shell 61; } >"$root/$file"
+    expects "a long function of shell: $file" "$file:4: far has 61 lines"
+done
 
 planted_end

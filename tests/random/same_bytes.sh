@@ -89,7 +89,7 @@ run_way() { # REFERENCE FIELD SETTINGS... -- OPTIONS...
 }
 
 # The same under Baton. The statistics show that it was there, and did what the way is about: FIELD
-# is above zero. Beside a rival that is a matter of who runs when: then again until it is.
+# is above zero. Beside a rival that is a matter of which runs when: then again until it is.
 way() { # NAME REFERENCE FIELD SETTINGS... -- OPTIONS...
     local name=$1 reference=$scratch/$2 field=$3 status=0 seen=
     shift 3

@@ -140,7 +140,7 @@ static bool check_yields(const struct check *check)
 static bool check_turns(const struct check *check)
 {
     if (check->core->profile->pieces && !check->world->equals)
-        return true; /* priorities are unique here: whoever is not below is above, and Q2 holds */
+        return true; /* priorities are unique here: a job that is not below is above, and Q2 holds */
     for (unsigned h = 0; h < check->world->clients; h++) {
         const struct mirror_lane *lane = &check->mirror->lanes[h];
         bool claimed = false;
@@ -168,8 +168,8 @@ static bool check_waits(const struct check *check)
 }
 
 /*
- * A holder runs with the best priority of those who wait for its engines; everybody else with its
- * own.
+ * A holder runs with the best priority of the jobs that wait for its engines; any other job with
+ * its own.
  */
 static bool check_inheritance(const struct check *check)
 {

@@ -62,7 +62,7 @@ START_TEST(a_kept_engine_that_nobody_wants_costs_nothing)
     must(&story, (struct sched_event){.kind = SCHED_ENGINE_RELEASE, .job = 0, .lane = 1});
     must(&story, (struct sched_event){.kind = SCHED_ENGINE_RELEASE, .job = 0});
     ck_assert(decided(&story, SCHED_GRANT, 1));
-    ask(&story, 0, 1, 1); /* granted: nobody waits for it, whatever job 0 was served elsewhere */
+    ask(&story, 0, 1, 1); /* granted: no job waits for it, whatever job 0 was served elsewhere */
     ck_assert(decided(&story, SCHED_GRANT, 0));
     ask(&story, 2, 1, 1); /* finds one equal, at a second */
     story.at += 2 * NSEC_PER_MS;
@@ -120,7 +120,7 @@ START_TEST(a_turn_is_asked_for_at_the_grant_and_after_each_piece_when_an_equal_a
         release(&story, j, j, 50);
     for (job_id j = 0; j < 3; j++)
         ask(&story, j, 0, 0);
-    must(&story, (struct sched_event){.kind = SCHED_PIECE_DONE, .job = 0}); /* goes on: nobody is above */
+    must(&story, (struct sched_event){.kind = SCHED_PIECE_DONE, .job = 0}); /* goes on: no job is above */
     ck_assert(place_of(&story, SCHED_GRANT, 0) < place_of(&story, SCHED_TURN, 0));
     ck_assert(decided(&story, SCHED_TURN, 0));
     must(&story, (struct sched_event){.kind = SCHED_ENGINE_RELEASE, .job = 0});
@@ -169,7 +169,7 @@ START_TEST(turns_follow_the_policy_and_profile_in_force)
     static const struct {
         enum sched_profile_id profile;
         enum sched_policy_id policy;
-        unsigned priority[2]; /* of the holder and of the one who waits */
+        unsigned priority[2]; /* of the holder and of the job that waits */
         baton_nsec deadline_at[2];
         bool turn;
     } cases[] = {
@@ -186,7 +186,7 @@ START_TEST(turns_follow_the_policy_and_profile_in_force)
          true}, /* what a driver does: by arrival */
         {PROFILE_PRIORITY_WHOLE, POLICY_FIXED, {90, 10}, {NSEC_MAX, NSEC_MAX}, false},
         {PROFILE_PRIORITY_WHOLE, POLICY_FIXED, {50, 50}, {NSEC_MAX, NSEC_MAX}, true},
-        {PROFILE_PRIORITY_WHOLE, POLICY_FIXED, {10, 90}, {NSEC_MAX, NSEC_MAX}, true}, /* nobody yields here */
+        {PROFILE_PRIORITY_WHOLE, POLICY_FIXED, {10, 90}, {NSEC_MAX, NSEC_MAX}, true}, /* no job yields here */
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -334,7 +334,7 @@ START_TEST(a_program_that_does_not_report_its_jobs_has_many_all_the_same)
         ask(&story, 0, 0, 0);
         story.at += 8 * NSEC_PER_MS;
         must(&story, (struct sched_event){.kind = SCHED_ENGINE_RELEASE, .job = 1});
-        story.at += NSEC_PER_SEC; /* job 0 has it, and nobody waits */
+        story.at += NSEC_PER_SEC; /* job 0 has it, and no job waits */
         must(&story, (struct sched_event){.kind = SCHED_ENGINE_RELEASE, .job = 0});
     }
     ask(&story, 2, 0, 0);

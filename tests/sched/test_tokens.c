@@ -78,7 +78,7 @@ START_TEST(with_no_more_clients_than_gpus_each_keeps_its_own)
     must(&story, (struct sched_event){.kind = SCHED_CLIENT_LEAVE, .client = 2});
     for (unsigned round = 0; round < 3; round++) {
         for (job_id j = 0; j < 2; j++) {
-            job_id job = round == 1 ? 1 - j : j; /* whoever comes first */
+            job_id job = round == 1 ? 1 - j : j; /* the first that comes */
 
             release(&story, job, job, 10);
             must(&story, (struct sched_event){.kind = SCHED_TOKEN_REQUEST, .job = job, .home = SCHED_NO_GPU});
@@ -94,8 +94,8 @@ START_TEST(with_no_more_clients_than_gpus_each_keeps_its_own)
     }
     ck_assert_uint_ne(gpus[0], gpus[1]);
     /*
-     * A third client: two GPUs are not enough for one each, so whoever comes first takes the first
-     * that is free.
+     * A third client: two GPUs are not enough for one each, so the client that comes first takes
+     * the first that is free.
      */
     must(&story, (struct sched_event){.kind = SCHED_CLIENT_JOIN, .client = 2, .uses_gpu = true});
     for (job_id j = 0; j < 2; j++) {
@@ -246,7 +246,7 @@ END_TEST
 
 /*
  * Low was stopped on GPU 0 by high, which took both GPUs. When both come free, mid takes the one
- * where nobody waits to go on.
+ * where no lane waits to go on.
  */
 START_TEST(a_kernel_for_any_gpu_leaves_the_one_where_another_waits_to_resume)
 {

@@ -123,7 +123,7 @@ static int by_time(const void *a, const void *b)
 }
 
 /*
- * Equals: holders are charged up to now, which becomes 0. Of what everybody was served only
+ * Equals: holders are charged up to now, which becomes 0. Of what each client was served only
  * differences matter, and those beyond two turns are all the same: the rule compares them with one
  * turn and with the last hold, which is one turn here.
  */
@@ -191,7 +191,7 @@ static size_t canonical_lane(const struct explorer *explorer, struct sched_lane 
         lane->donor = lane->donee = NO_LANE;
     if (lane->token != TOKEN_HELD)
         lane->gpu = 0;
-    /* Told with the token; the bound on it is not for those who have seen a death (R9). */
+    /* Told with the token; the bound on it is not for requests that have seen a death (R9). */
     if (lane->token == TOKEN_NONE || lane->token == TOKEN_HELD || explorer->mirror.any_death)
         lane->ahead = 0;
     if (lane->token != TOKEN_HELD && lane->token != TOKEN_QUEUED)

@@ -27,10 +27,10 @@ struct world {
     unsigned cpu_cluster[WORLD_MAX_CLIENTS];
     struct world_request menu[WORLD_MAX_MENU];
     unsigned n_menu;
-    bool deaths;  /* clients may die at any point, and withdraw token requests */
-    bool blocks;  /* engine 0 may be blocked and unblocked */
-    bool equals;  /* all have priority 50, and time passes: a turn at a time, in which all who hold run */
-    bool bounded; /* equals: nobody waits for longer than the bound of Q6 */
+    bool deaths;       /* clients may die at any point, and withdraw token requests */
+    bool blocks;       /* engine 0 may be blocked and unblocked */
+    bool equals;       /* all have priority 50, and time passes: a turn at a time, while holders run */
+    bool bounded;      /* equals: no job waits for longer than the bound of Q6 */
     size_t max_states; /* stop there; 0: only when every reachable state has been seen */
 };
 

@@ -44,7 +44,7 @@ static bool follow_grant(struct explorer *explorer, const struct sched_event *ev
     lane->request.one_of = false;
     lane->asked_to_yield = lane->turned = lane->ran = false;
     lane->waited = 0;
-    /* A batch, and any piece where pieces are not scheduled, goes on whoever waits (M2). */
+    /* A batch, and any piece where pieces are not scheduled, goes on, whichever job waits (M2). */
     lane->granted_now = !goes_on || (!lane->request.batch &&
                                      (explorer->core->profile->pieces || explorer->core->profile->reserve));
     explorer->report->grants++;
@@ -321,7 +321,7 @@ static size_t client_moves(const struct explorer *explorer, unsigned c, struct s
     return n;
 }
 
-/* A new state is kept for the next layer; from it, the end of everybody is tried too. */
+/* A new state is kept for the next layer; from it, the end of all jobs is tried too. */
 static bool visit(struct explorer *explorer)
 {
     unsigned char bytes[SNAPSHOT_LIMIT];
@@ -339,7 +339,7 @@ static bool visit(struct explorer *explorer)
 }
 
 /*
- * May time pass? Those who ran for a turn and know that an equal waits must leave first, but for
+ * May time pass? Jobs that ran for a turn and know that an equal waits must leave first, but for
  * batches.
  */
 static bool may_tick(const struct explorer *explorer)

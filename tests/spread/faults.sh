@@ -117,13 +117,13 @@ start_daemon
 export BATON_SOCKET=$scratch/socket
 
 # The first launch of all is halved because nothing is known of a device that is ten times slower:
-# the border moves while it runs (ideal: 364 of 400 groups). When the fast one has done its 200 in
+# the boundary moves while it runs (ideal: 364 of 400 groups). When the fast one has done its 200 in
 # 40 ms, the slow one has done 20 of its own and gives half of the other 180 away: 290, and so on.
 for slow in 1 0; do
     spread "group_ns scale 200000; slow $slow 1000" 1 400
-    verdict $? "the border moves into device $slow's half: nothing wrong ($(cat "$scratch/out"))"
+    verdict $? "the boundary moves into device $slow's half: nothing wrong ($(cat "$scratch/out"))"
     [ "$(groups_of $((1 - slow)))" -gt 250 ] && [ $(($(groups_of 0) + $(groups_of 1))) -eq 400 ]
-    by_clock $? "the border moves into device $slow's half ($(groups_of 0) : $(groups_of 1))"
+    by_clock $? "the boundary moves into device $slow's half ($(groups_of 0) : $(groups_of 1))"
 done
 
 # A program killed between split and merge: both devices are free for the next one.

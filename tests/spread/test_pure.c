@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "spread/border.h"
+#include "spread/boundary.h"
 #include "spread/coherence.h"
 #include "spread/shares.h"
 
@@ -242,7 +242,7 @@ END_TEST
 
 enum { GROUPS = 300 };
 
-/* One history of a border: who takes what, against an array with one entry per group. */
+/* One history of a boundary: which side takes what, against an array with one entry per group. */
 static void check_border(struct random_state *random)
 {
     uint32_t begin = (uint32_t)random_below(random, 40),
@@ -250,34 +250,34 @@ static void check_border(struct random_state *random)
     uint32_t nominal = begin + 1 + (uint32_t)random_below(random, end - begin - 1);
     uint32_t grain = 1 + (uint32_t)random_below(random, 9), low_end = begin, high_begin = end;
     bool taken[GROUPS] = {false}, over[2] = {false, false};
-    struct border border;
+    struct boundary boundary;
 
-    border_init(&border, begin, nominal, end, grain);
-    border.least = begin + (uint32_t)random_below(random, nominal - begin + 1);
-    border.most = nominal + (uint32_t)random_below(random, end - nominal + 1);
+    boundary_init(&boundary, begin, nominal, end, grain);
+    boundary.least = begin + (uint32_t)random_below(random, nominal - begin + 1);
+    boundary.most = nominal + (uint32_t)random_below(random, end - nominal + 1);
     while (!over[0] || !over[1]) {
-        enum border_side side = random_below(random, 2) ? BORDER_LOW : BORDER_HIGH;
+        enum boundary_side side = random_below(random, 2) ? BOUNDARY_LOW : BOUNDARY_HIGH;
         uint32_t step = 1 + (uint32_t)random_below(random, 30), from, to, left = high_begin - low_end;
-        bool own = side == BORDER_LOW ? low_end < nominal : high_begin > nominal;
+        bool own = side == BOUNDARY_LOW ? low_end < nominal : high_begin > nominal;
 
-        if (!border_take(&border, side, step, &from, &to)) {
+        if (!boundary_take(&boundary, side, step, &from, &to)) {
             REQUIRE(left == 0 || !own); /* a side that has groups of its own takes them */
             over[side] = true;
             continue;
         }
-        REQUIRE(from < to && (side == BORDER_LOW ? from == low_end : to == high_begin));
+        REQUIRE(from < to && (side == BOUNDARY_LOW ? from == low_end : to == high_begin));
         REQUIRE(own ? to - from <= step : to - from <= left / 2 && (to - from) % grain == 0);
-        REQUIRE(from >= (side == BORDER_HIGH ? border.least : begin) &&
-                to <= (side == BORDER_LOW ? border.most : end));
+        REQUIRE(from >= (side == BOUNDARY_HIGH ? boundary.least : begin) &&
+                to <= (side == BOUNDARY_LOW ? boundary.most : end));
         for (uint32_t g = from; g < to; g++) {
             REQUIRE(!taken[g]);
             taken[g] = true;
         }
-        *(side == BORDER_LOW ? &low_end : &high_begin) = side == BORDER_LOW ? to : from;
+        *(side == BOUNDARY_LOW ? &low_end : &high_begin) = side == BOUNDARY_LOW ? to : from;
     }
     REQUIRE(low_end == high_begin);
     REQUIRE((low_end > nominal ? low_end - nominal : nominal - low_end) % grain == 0);
-    border_open(&border, &begin, &end);
+    boundary_open(&boundary, &begin, &end);
     REQUIRE(begin == end && begin == low_end);
 }
 
@@ -297,34 +297,34 @@ END_TEST
  */
 START_TEST(who_is_held_up_gives_half_of_what_is_left)
 {
-    struct border border;
+    struct boundary boundary;
     uint32_t from, to, wanted = 32;
 
-    border_init(&border, 0, 1, 65, 1);
-    ck_assert(border_take(&border, BORDER_LOW, 100, &from, &to));
+    boundary_init(&boundary, 0, 1, 65, 1);
+    ck_assert(boundary_take(&boundary, BOUNDARY_LOW, 100, &from, &to));
     ck_assert_uint_eq(to, 1);
     for (uint32_t at = 1; wanted; wanted /= 2) {
-        ck_assert(border_take(&border, BORDER_LOW, 100, &from, &to));
+        ck_assert(boundary_take(&boundary, BOUNDARY_LOW, 100, &from, &to));
         ck_assert_uint_eq(from, at);
         ck_assert_uint_eq(to - from, wanted);
         at = to;
     }
-    ck_assert(!border_take(&border, BORDER_LOW, 100, &from, &to));
-    ck_assert(border_take(&border, BORDER_HIGH, 100, &from, &to));
+    ck_assert(!boundary_take(&boundary, BOUNDARY_LOW, 100, &from, &to));
+    ck_assert(boundary_take(&boundary, BOUNDARY_HIGH, 100, &from, &to));
     ck_assert_uint_eq(from, 64);
     ck_assert_uint_eq(to, 65);
-    ck_assert(!border_take(&border, BORDER_HIGH, 100, &from, &to));
+    ck_assert(!boundary_take(&boundary, BOUNDARY_HIGH, 100, &from, &to));
 }
 END_TEST
 
-static struct border shared_border;
+static struct boundary shared_boundary;
 static unsigned char shared_taken[1 << 20];
 
 static void *take_all(void *side)
 {
     uint32_t from, to;
 
-    while (border_take(&shared_border, side ? BORDER_HIGH : BORDER_LOW, 3, &from, &to))
+    while (boundary_take(&shared_boundary, side ? BOUNDARY_HIGH : BOUNDARY_LOW, 3, &from, &to))
         for (uint32_t g = from; g < to; g++)
             shared_taken[g]++;
     return NULL;
@@ -334,8 +334,8 @@ START_TEST(two_threads_take_every_group_once)
 {
     pthread_t other;
 
-    border_init(&shared_border, 0, 300000, sizeof shared_taken, 32);
-    ck_assert_int_eq(pthread_create(&other, NULL, take_all, &shared_border), 0);
+    boundary_init(&shared_boundary, 0, 300000, sizeof shared_taken, 32);
+    ck_assert_int_eq(pthread_create(&other, NULL, take_all, &shared_boundary), 0);
     (void)take_all(NULL);
     pthread_join(other, NULL);
     for (size_t g = 0; g < sizeof shared_taken; g++)

@@ -1,11 +1,11 @@
 /*
  * A clock for whole programs, so that no test depends on how fast or busy the machine is. Programs
  * run with libvirtual-clock.so in LD_PRELOAD: CLOCK_MONOTONIC is then a number in a shared file,
- * and who sleeps waits there for that number. The conductor (conductor.c) moves it to the earliest
- * instant that a sleeper waits for, and only when every thread of every such program sleeps or
- * waits. So commands of the fake driver, which sleep for as long as their script says, take exactly
- * that long beside each other, and computing takes no time at all, however long the machine is
- * away. A program that is stopped (SIGSTOP) computes: the clock stands until it goes on.
+ * and a sleeping thread waits there for that number. The conductor (conductor.c) moves it to the
+ * earliest instant that a sleeper waits for, and only when every thread of every such program
+ * sleeps or waits. So commands of the fake driver, which sleep for as long as their script says,
+ * take exactly that long beside each other, and computing takes no time at all, however long the
+ * machine is away. A program that is stopped (SIGSTOP) computes: the clock stands until it goes on.
  *
  *   VIRTUAL_CLOCK=FILE   the shared file, made by `virtual-clock FILE`
  *

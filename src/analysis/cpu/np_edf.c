@@ -255,7 +255,6 @@ static int explain(const struct task_set *set, const struct analysis_request *re
 const struct analysis analysis_np_edf = {
     .name = "np-edf",
     .summary = "non-preemptive EDF on one processor, both conditions (Jeffay, Stanat, Martel 1991)",
-    .deadlines = true,
     .run = run,
     .explain = explain,
 };

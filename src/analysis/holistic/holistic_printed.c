@@ -365,8 +365,8 @@ static size_t printed_run(void *state, const struct mode_run *run, baton_nsec re
 }
 
 /*
- * A task that is not chosen yet interferes at least like one stage per unit without jitter, of the
- * least total length: sum_p ceil((J_p + w) / T) alpha_p >= ceil(w / T) sum_p alpha_p.
+ * A task that is not chosen yet interferes at least like one stage per unit without jitter. The
+ * stage has the least total length: sum_p ceil((J_p + w) / T) alpha_p >= ceil(w / T) sum_p alpha_p.
  */
 static void publish_demand(struct holistic_printed *h, size_t k)
 {

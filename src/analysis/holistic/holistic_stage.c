@@ -79,9 +79,9 @@ static baton_nsec start_after(const struct holistic *h, const struct victim *v, 
 }
 
 /*
- * One unit with pieces (Davis et al. 2007, with jitter). Let t0 be the latest instant up to the
- * arrival t such that no more urgent request is pending or running on the unit just before t0. From
- * t0 to the start of the last piece the unit starts only more urgent work and own pieces. Just
+ * One unit with pieces (Davis et al. 2007, with jitter). Let t be the arrival. Let t0 be the latest
+ * instant, t at most, just before which no more urgent request is pending or running on the unit.
+ * From t0 to the start of the last piece the unit starts only more urgent work and own pieces. Just
  * before t0 one other piece may be running: of a less urgent task, or of the task itself. An own
  * piece ends before t, so only the work that accumulates during it counts. rest = C - c_n.
  */

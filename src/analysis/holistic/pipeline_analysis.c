@@ -315,7 +315,6 @@ const struct analysis analysis_holistic = {
     .summary =
         "pipelines of CPU, bus and GPU stages under fixed priorities, sound (after GPU-SPARC Sec. IV-B)",
     .profile = "priority",
-    .deadlines = true,
     .modes = true,
     .one_copy = true,
     .run = run_sound,
@@ -327,7 +326,6 @@ const struct analysis analysis_holistic_printed = {
     .name = "holistic-printed",
     .summary = "the same exactly as GPU-SPARC prints it; unsound, for comparison only",
     .profile = NULL,
-    .deadlines = true,
     .modes = true,
     .printed = true,
     .one_copy = true,

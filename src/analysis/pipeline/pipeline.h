@@ -93,11 +93,10 @@ struct pipeline {
 struct pipeline_rules {
     /*
      * By task of the set: exactly one option, on this number of GPUs, placed as in the file. NULL:
-     * see below.
+     * one option on one GPU and, if lengths are given, one on all, placed as in the file, and what
+     * the rules below add.
      */
     const unsigned *gpus;
-    /* One option on one GPU and, if lengths are given, one on all; placed as in the file. */
-    bool one_or_all;
     bool every_number; /* an option for each number of GPUs that has lengths */
     /* Both `any` and `chosen`; changing from `chosen` to `any` costs the replicated upload. */
     bool choose_placement;

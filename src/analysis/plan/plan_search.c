@@ -7,8 +7,8 @@
  *         tasks block as chosen. Tasks > d block with the elementwise least over the options left
  *         (the longest piece on the bus, on each GPU, of each lane).
  *     (2) own: the response of a task t > d in each of its options. A task between d and t that is
- *         not fixed interferes with one load per unit: the least total length over its options
- *         left, without jitter or carry-in. If the response is too long, the option is out.
+ *         not fixed interferes with one load per unit. The load has the least total length over its
+ *         options left, without jitter or carry-in. If the response is too long, the option is out.
  *     (3) blocking: with one option alone left to t, is (1) or (2) too long for a task i < t (in
  *         all options left to it)? Then that option is out. Asked for the task fixed last, and at
  *         the root for all pairs.
@@ -20,12 +20,12 @@
  * task that has none left has no such completion.
  *
  * Proof. By induction over the options in the order in which they are taken out. Let a schedulable
- * completion have only options left so far. In it the response of i (of t, in the option that the
- * completion gives it) is at least the value that the test computes, as shown below. So that value
- * is at most the deadline, and the test takes out no option of the completion. In (3), if the
- * completion has t in that option, it is one of those with that option alone left. (If an iteration
- * stops early, a node takes an iterate below the least fixed point, a leaf a point above it, which
- * only strengthens the inequality.)
+ * completion have only options left so far. As shown below, the response of i in it (of t, in its
+ * option of the completion) is at least the value of the test. So that value is at most the
+ * deadline, and the test takes out no option of the completion. In (3), if the completion has t in
+ * that option, it is one of those with that option alone left. (If an iteration stops early, a node
+ * takes an iterate below the least fixed point, a leaf a point above it. Both only strengthen the
+ * inequality.)
  *
  * A response is a composition of least fixed points of functions that never decrease in their
  * parameters. The parameters are blocking lengths, each load's length, jitter and span, and the
@@ -45,11 +45,12 @@
  * A demand is at most the period, so it has no extra itself. Every stage counts at least once on
  * each GPU where the demand counts. Gap terms are >= 0.
  *
- * If work is spread over all GPUs (SHARE), the demand is one item with the work of all lanes; the
+ * If work is spread over all GPUs (SHARE), the demand is one item with the work of all lanes. The
  * completion has one item per lane with at least that sum. One item instead of several with the
  * same sum never raises SHARE. Take the set E that is best for the several items. If no lane is in
- * E, the same E serves for the one item. If j >= 1 lanes are in E, exchange them for the one item:
- * E has j - 1 items fewer, what is outside E is not more, and it is divided by j - 1 units more.
+ * E, the same E serves for the one item. If j >= 1 lanes are in E, exchange them for the one item.
+ * Then E has j - 1 items fewer. What is outside E is not more, and it is divided by j - 1 units
+ * more.
  *
  * For the printed test sum_p ceil((J_p + w) / T) alpha_p >= ceil(w / T) sum_p alpha_p. The weights
  * for unequal GPUs are the same for all options. QED

@@ -27,8 +27,8 @@
 #include "transfer/batch.h"
 
 /*
- * Lanes order the streams where only one may run: one lane per DMA engine, one per GPU's execution
- * engine, and one for all copies if they run one by one.
+ * Lanes order the streams where only one may run. There is a lane per DMA engine, one per GPU's
+ * execution engine, and one for all copies if they run one by one.
  */
 #define LANE_EXECUTION(node) (2 * TOPOLOGY_MAX_NODES + (node))
 #define LANE_ALL             (3 * TOPOLOGY_MAX_NODES)

@@ -1,6 +1,6 @@
 /*
  * Device code of a program that may run on several GPUs. A kernel of a library (CUkernel) can be
- * launched in any context. A kernel of a module belongs to one: the module's text is kept, and
+ * launched in any context. A kernel of a module belongs to one. So the module's text is kept, and
  * loaded on another GPU when one of its kernels is first launched there.
  */
 #ifndef CUDA_MIGRATE_CODE_H
@@ -32,8 +32,8 @@ CUresult code_find(const struct function_record *function, unsigned place, void 
 bool ptx_is(const char *text);
 
 /*
- * Why kernels of this PTX leave something behind on their GPU, or need more than their memory:
- * variables that they can write, functions of the driver, textures. NULL: they do not.
+ * Why kernels of this PTX leave something behind on their GPU, or need more than their memory. Such
+ * are variables that they can write, functions of the driver, and textures. NULL: they do not.
  */
 const char *ptx_state(const char *text);
 

@@ -16,7 +16,7 @@
 
 enum { ATTEMPTS = 2 }; /* to return home */
 
-/* --- who is inside --- */
+/* --- commands and calls that are inside --- */
 
 /* Under the lock. */
 static void wait_for_move(void)

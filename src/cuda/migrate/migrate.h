@@ -2,7 +2,7 @@
  * A CUDA program whose jobs run on the GPU of their token (profile `gpusync`, GPU clusters of
  * several GPUs, a migration other than `none`; docs/gpusync.md). The program opens one device, its
  * home, and sees that device only. Before the first command of a job the daemon is asked for the
- * GPU; if it is another one than that of the job before, the program's memory moves there.
+ * GPU. If it is another one than that of the job before, the program's memory moves there.
  *
  * Memory keeps its address: what cuMemAlloc returns is an address range of the front's own, and
  * moving replaces the physical memory behind it (moved_memory.h). Kernels are loaded on the other
@@ -10,10 +10,10 @@
  * that GPU, and the engine's thread waits for the end of each. So nothing of the program's streams
  * is in flight elsewhere: its events, queries and waits stay at home, in the order of the graph.
  *
- * What cannot follow keeps the program at home from then on: the first call of a name that
- * follows.def does not have, a module with variables that kernels write, a second context. The
+ * What cannot follow keeps the program at home from then on. It is the first call of a name that
+ * follows.def does not have, a module with variables that kernels write, or a second context. The
  * memory returns first. Every failure of a move has the same end. `stays-home` is then a notice
- * with the reason, and batond claims no bound, because the program no longer asks for its GPU.
+ * with the reason, and batond claims no bound, because the program does not ask for its GPU.
  *
  * Nothing of this is active for any other program: its calls do not come by here.
  *
@@ -64,7 +64,7 @@ CUresult migrate_await(const struct cuda_command *command, CUresult code);
 void migrate_job_ending(void);
 void migrate_job_over(void);
 
-/* The process ends: no thread waits for a GPU any more. */
+/* The process ends: from now on no thread waits for a GPU. */
 void migrate_stop(void);
 /* From then on: is memory still to be freed and described by the front, since it made it? */
 bool migrate_serves(void);

@@ -60,7 +60,7 @@ CUresult own_alloc_pitch(struct call *call)
     return own_alloc(&whole);
 }
 
-/* Nothing of the process uses memory any more; the answer is the driver's. */
+/* Waits until nothing of the process uses memory. The answer is the driver's. */
 static CUresult finish_all(void)
 {
     CUcontext current = NULL;

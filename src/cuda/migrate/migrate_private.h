@@ -9,7 +9,7 @@
 
 /* Every name that cannot follow gets a hook; once, before there is memory. */
 void follow_install(void);
-/* From now on every call answers with this; CUDA_SUCCESS: no longer. */
+/* From now on every call answers with this; CUDA_SUCCESS: calls do their work again. */
 void follow_break(CUresult code);
 
 /* --- places.c --- */

@@ -46,9 +46,9 @@ struct migrate_code {
 
 /* What a name did before its hook (follow.c). */
 struct before_hooks {
-    entry_handler handlers[ENTRY_N]; /* of routed ones */
+    entry_handler handlers[ENTRY_N]; /* of routed names */
     bool stays[ENTRY_N];             /* it keeps the program at home */
-    entry_handler whole[ENTRY_N];    /* of routed ones, while the context is not broken */
+    entry_handler whole[ENTRY_N];    /* of routed names, while the context is not broken */
 };
 
 /* cuda_front.migrate */

@@ -1,8 +1,8 @@
 /*
- * Device memory that keeps its address while it moves from GPU to GPU: regions of addresses, each
- * with physical memory on every GPU where it has been, of which one is behind the addresses. Small
- * allocations share a region. The bytes of a move are those of the allocations, in chunks of the
- * plan, each under the copy engines that the daemon grants.
+ * Device memory that keeps its address while it moves from GPU to GPU. It consists of regions of
+ * addresses. Each region has physical memory on every GPU where it has been, and one of these is
+ * behind the addresses. Small allocations share a region. The bytes of a move are those of the
+ * allocations, in chunks of the plan, each under the copy engines that the daemon grants.
  *
  * `unmoved` below: the memory does not move meanwhile (the caller is inside, or moves it itself).
  */

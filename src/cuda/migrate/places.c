@@ -83,7 +83,7 @@ static CUresult make_stream(struct gpu_place *place, int engine)
 
     if (code != CUDA_SUCCESS)
         return code;
-    place->streams[engine] = stream_new(place->context, handle, LANE_NAMED, false);
+    place->streams[engine] = stream_new(place->context, handle, STREAM_NAMED, false);
     return place->streams[engine] ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 

@@ -1,12 +1,12 @@
 /*
  * libbaton-cuda.so: one stub per name that libcuda.so.1 exports, and ENTRY_SPARE more for names
  * that no table knows and that cuGetProcAddress gives out. A stub loads its index (entries.h) and
- * jumps to stub_targets[index], which is
+ * jumps to stubs_state.targets[index], which is
  *   - stub_first at the beginning: finds out what the target is, stores it, goes there;
  *   - the genuine library's function, for names that pass;
- *   - a gate of libbaton-layer.so (gates.S).
+ *   - a target in libbaton-layer.so (stub_targets.S).
  */
-#include "cuda/gate_frame.inc"
+#include "cuda/stub_ask.inc"
 
     .text
 
@@ -25,7 +25,7 @@ stub_begin:
 \symbol:
     endbr64
     movl    $index, %eax
-    jmp     *stub_targets + 8 * index(%rip)
+    jmp     *stubs_state + 8 * index(%rip)
     .size   \symbol, . - \symbol
     .set    index, index + 1
     .endm
@@ -44,22 +44,24 @@ stub_begin:
     .p2align 4
     endbr64
     movl    $index, %eax
-    jmp     *stub_targets + 8 * index(%rip)
+    jmp     *stubs_state + 8 * index(%rip)
     .set    index, index + 1
     .endr
     .p2align 4
 
     ask     stub_first stub_resolve
 
+/* struct stubs_state (stubs.c): the targets, then resolve and begun, both zero. */
     .section .data.rel, "aw", @progbits
-    .globl  stub_targets
-    .hidden stub_targets
-    .type   stub_targets, @object
+    .globl  stubs_state
+    .hidden stubs_state
+    .type   stubs_state, @object
     .p2align 3
-stub_targets:
+stubs_state:
     .rept   index
     .quad   stub_first
     .endr
-    .size   stub_targets, . - stub_targets
+    .quad   0, 0
+    .size   stubs_state, . - stubs_state
 
     .section .note.GNU-stack, "", @progbits

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,13 +12,17 @@
 #include "version.h"
 
 extern char stub_begin[];
-extern void *_Atomic stub_targets[ENTRY_N];
 void *stub_resolve(unsigned index); /* for stubs.S */
 
-static struct {
-    pthread_once_t begun;
+/* The state of the library. stubs.S lays it out and fills it in, because stubs jump by it. */
+extern struct stubs_state {
+    void *_Atomic targets[ENTRY_N];
     stubs_resolve resolve; /* of the layer; NULL: it cannot be loaded */
-} stubs_state = {.begun = PTHREAD_ONCE_INIT};
+    pthread_once_t begun;
+} stubs_state;
+_Static_assert(offsetof(struct stubs_state, targets) == 0 &&
+                   sizeof(struct stubs_state) == 8 * (ENTRY_N + 2) && PTHREAD_ONCE_INIT == 0,
+               "as stubs.S has it");
 
 static void *open_layer(void)
 {
@@ -36,7 +41,7 @@ static void *open_layer(void)
 
 static void begin(void)
 {
-    static const struct stubs stubs = {BATON_VERSION, ENTRY_N, stub_begin, stub_targets};
+    static const struct stubs stubs = {BATON_VERSION, ENTRY_N, stub_begin, stubs_state.targets};
     union {
         void *symbol;
         stubs_resolve (*call)(const struct stubs *);

@@ -44,7 +44,6 @@ struct device_texture_call {
     uint32_t kind;     /* 0 tex, 1 tex.level, 2 tex.grad, 3 tld4 */
     uint32_t geometry; /* 0 1d, 1 2d, 2 3d, 3 a1d, 4 a2d, 5 cube, 6 acube */
     uint32_t has_integer_coordinates;
-    uint32_t returns_float;
     uint32_t component;      /* of tld4 */
     uint32_t coordinates[4]; /* bits; a layer comes first */
     float level;

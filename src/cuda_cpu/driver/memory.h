@@ -1,6 +1,6 @@
 /*
  * What the program has allocated, registered or loaded, with the facts that the API can be asked
- * for: one table over all devices of the process. The bytes come from the space of the device
+ * for. One table covers all devices of the process. The bytes come from the space of the device
  * (cuda_cpu/space.h), except for registered memory, which belongs to the program.
  *
  * All functions may be called from any thread.

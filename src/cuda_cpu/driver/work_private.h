@@ -59,8 +59,8 @@ bool work_wake(struct work_queue *queue);
 /*
  * Spins for some microseconds until the operation is done, before the thread sleeps. Looks only
  * once on the core that the device computes on, because the device needs that core. The same holds
- * if the last wait for the device was longer: the core that spins may share its units with the
- * device's, and would slow the device down for nothing.
+ * if the last wait for the device was longer. The core that spins may share its units with the
+ * device's core, and would slow the device down for nothing.
  */
 bool work_spin(const struct work *work);
 /* A wait for an operation of the device took so long: decides whether the next wait spins. */

@@ -1,9 +1,10 @@
 /*
  * Rows without checks. In a kernel that is one straight run of statements, addresses usually grow
- * by a constant from thread to thread of a row (equal tid.y and tid.z). Then the first and the last
- * thread of a row decide for all threads: whether each address stays in the space, and whether each
- * condition is the same. Such a row runs a body without checks and without the branch to the end,
- * which the compiler can turn into vector instructions. Every other row runs the ordinary body.
+ * by a constant from thread to thread. The threads of a row have equal tid.y and tid.z. Then the
+ * first and the last thread of a row decide for all of them. They tell whether each address stays
+ * in the space, and whether each condition is the same. Such a row runs a body without checks and
+ * without the branch to the end, which the compiler can turn into vector instructions. Every other
+ * row runs the ordinary body.
  *
  * A value is uniform (the same in the whole row) or steps by a constant from thread to thread. The
  * arithmetic is modulo 2^32 or 2^64, and a step is exact only if nothing wraps between the ends. So

@@ -82,12 +82,12 @@ void emit_texture(struct emitter *e)
     }
     fputs("{ struct device_texture_call c_ = ", e->out);
     emit_object(e, &s->operands[1]);
-    fprintf(e->out, ", .kind = %d, .has_integer_coordinates = %d, .returns_float = %d",
+    fprintf(e->out, ", .kind = %d, .has_integer_coordinates = %d",
             gathers                ? 3
             : emit_has(e, "level") ? 1
             : emit_has(e, "grad")  ? 2
                                    : 0,
-            s->match.types[1] == PTX_S32, type == PTX_F32);
+            s->match.types[1] == PTX_S32);
     if (gathers)
         fprintf(e->out, ", .component = %d",
                 emit_has(e, "r")   ? 0

@@ -118,7 +118,7 @@ static void compute(const struct exec_block *block, uint32_t warp, uint32_t lane
 }
 
 /* Completes the group if all of its lanes that have not ended have arrived. */
-static bool settle(struct worker *worker, struct exec_block *block, uint32_t w, uint32_t index)
+static bool complete_group(struct worker *worker, struct exec_block *block, uint32_t w, uint32_t index)
 {
     struct exec_warp *warp = &block->warps[w];
     struct exec_group group = warp->groups[index];
@@ -137,7 +137,7 @@ static bool settle(struct worker *worker, struct exec_block *block, uint32_t w, 
 void exec_settle_warp(struct worker *worker, struct exec_block *block, uint32_t warp)
 {
     for (uint32_t i = 0; i < block->warps[warp].n_groups;)
-        if (!settle(worker, block, warp, i))
+        if (!complete_group(worker, block, warp, i))
             i++;
 }
 
@@ -185,7 +185,7 @@ EXEC_PLAIN static void join_group(struct worker *worker, struct fibre *fibre, st
         warp->groups[warp->n_groups++] = (struct exec_group){c->mask, c->operation, 0};
     warp->groups[i].arrived |= own;
     fibre->state = FIBRE_RUNNING;
-    if (settle(worker, fibre->block, fibre->t.warp, i))
+    if (complete_group(worker, fibre->block, fibre->t.warp, i))
         return; /* the last one goes on without a wait */
     exec_wait(worker, fibre, FIBRE_COLLECTIVE);
 }

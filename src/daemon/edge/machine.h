@@ -32,8 +32,8 @@ bool machine_is_realtime(pid_t pid);
 /*
  * The limits on real-time programs (daemon/rt_limit.h), and their number. pid 0: the machine's one.
  * Else those of the process's own group and of all groups around it, if the kernel has limits for
- * groups (RT_GROUP_SCHED; groups of version 1, mounted below /sys/fs/cgroup). A limit that cannot
- * be read counts as one that no program fits into.
+ * groups. These are RT_GROUP_SCHED with groups of version 1, mounted below /sys/fs/cgroup. A limit
+ * that cannot be read counts as one that no program fits into.
  */
 size_t machine_limits_of(const char *root, pid_t pid, struct rt_limit ret_limits[RT_LIMITS]);
 

@@ -27,7 +27,7 @@ struct metrics_reader {
 
 struct metrics {
     int fd;         /* listens; -1: off */
-    char path[108]; /* of its socket; "": a port */
+    char path[108]; /* the path of its socket; "": a port */
     struct metrics_reader readers[METRICS_READERS];
 };
 

@@ -1,8 +1,8 @@
 /*
- * Threads of programs that batond orders on the CPUs (daemon/cpus.h). All threads of a process are
- * pinned to the cores of its cluster, under SCHED_FIFO at a level of the band, whether the program
- * has named them or not. Each thread's earlier policy is remembered. It is restored when the
- * program leaves the plan, when the program ends, and when the daemon ends.
+ * Threads of programs that batond orders on the CPUs (daemon/cpus.h). All threads of a process,
+ * named by the program or not, are pinned to the cores of its cluster. They run under SCHED_FIFO at
+ * a level of the band. Each thread's earlier policy is remembered. It is restored when the program
+ * leaves the plan, when the program ends, and when the daemon ends.
  *
  * A thread that starts later inherits the cores, but not the level. SCHED_RESET_ON_FORK is set so
  * that programs started by an ordered thread are not real-time. Until pins_strangers() finds the

@@ -112,7 +112,8 @@ static void client_report(const struct server_report *report, char *ret_text, si
         break;
     case REPORT_VERSION:
         (void)snprintf(ret_text, size,
-                       "the client in slot %u speaks version %u of the protocol, not %u; it is disconnected",
+                       "the client in slot %u uses version %u of the protocol, batond version %u; the client "
+                       "is disconnected",
                        report->peer, (unsigned)report->detail, FRAME_VERSION);
         break;
     case REPORT_TURNED_AWAY:
@@ -174,7 +175,8 @@ void words_report(const struct server_report *report, char *ret_text, size_t siz
     client_report(report, ret_text, size);
     switch (report->kind) {
     case REPORT_SETTLED:
-        (void)snprintf(ret_text, size, "settled; clients of the predecessor declared %u engines busy",
+        (void)snprintf(ret_text, size,
+                       "the wait for clients of the predecessor is over; they declared %u engines busy",
                        (unsigned)report->detail);
         break;
     case REPORT_OVERRUN:

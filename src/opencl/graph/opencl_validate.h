@@ -33,6 +33,6 @@ cl_int validate_waits(const struct queue_record *queue, cl_uint n, const cl_even
 cl_int validate_mem(const struct queue_record *queue, cl_mem mem, bool image);
 cl_int validate_region(cl_mem image, const size_t *origin, const size_t *region);
 bool validate_range(cl_mem mem, size_t offset, size_t size);    /* false: outside the object, or empty */
-bool validate_host_access(cl_mem mem, bool reads, bool writes); /* by the flags that it was created with */
+bool validate_host_access(cl_mem mem, bool reads, bool writes); /* do its flags allow that? */
 
 #endif

@@ -28,10 +28,10 @@ struct spread_buffer {
     struct split *readers[BUFFER_READERS];
     unsigned n_readers;
     struct spread_buffer *next; /* of front.spread.buffers */
-    cl_int lost;                /* results for it are lost with this code, which no call has reported yet */
+    cl_int lost;                /* the code with which results were lost; no call has reported it yet */
     /*
-     * Saves the state at the end of jobs; NULL: none yet. Kept, because drivers start a thread with
-     * a queue: batond would find a new thread with every job.
+     * The queue that saves the state at the end of jobs; NULL: none yet. It is kept because drivers
+     * start a thread with a queue. Otherwise batond would find a new thread with every job.
      */
     cl_command_queue saver;
     struct opencl_device *saver_device; /* the saver's; borrowed */

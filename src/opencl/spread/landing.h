@@ -1,7 +1,8 @@
 /*
- * Commands that may write home and are not over. A copy of such a buffer to another device could
- * miss their bytes, and the record would call it valid. A program may leave a write unordered
- * against a launch that has the same buffer as an argument, if they use different parts of it.
+ * Landings: commands that may write home and are not over. A copy of such a buffer to another
+ * device could miss their bytes, and the record would call it valid. A program may leave a write
+ * unordered against a launch that has the same buffer as an argument, if they use different parts
+ * of it.
  *
  * So a launch on other devices waits, before it copies anything, for the writers of its buffers
  * that are on their way. They need their engine only, and the waiting thread has entered none. A

@@ -7,7 +7,7 @@
 #define OPENCL_SPREAD_SPLIT_H
 
 #include "opencl/graph/kernel_launch.h"
-#include "spread/border.h"
+#include "spread/boundary.h"
 #include "opencl/spread/buffer.h"
 #include "opencl/spread/further_device.h"
 #include "opencl/spread/spread_placement.h"
@@ -24,7 +24,7 @@ struct split_share {
     uint32_t begin, end;           /* as planned; when all have run, the groups that it took */
     /* the groups that it may take, [least, most): it has their data */
     uint32_t least, most;
-    bool paired;                   /* shares groups with a neighbour at a border */
+    bool paired;                   /* shares groups with a neighbour at a boundary */
     cl_mem *mems;                  /* owned array of references, by argument; NULL: not memory */
     cl_sampler *samplers;          /* the same for samplers */
     struct opencl_command command; /* the command to which its pieces report */
@@ -59,8 +59,8 @@ struct split {
     struct opencl_cut cut;
     struct split_share shares[SHARES_MAX]; /* home first */
     unsigned n_shares;
-    bool away;                             /* home has no share of its own */
-    struct border borders[SHARES_MAX / 2]; /* of shares 2 i and 2 i + 1 */
+    bool away;                                  /* home has no share of its own */
+    struct boundary boundaries[SHARES_MAX / 2]; /* of shares 2 i and 2 i + 1 */
     struct split_output outputs[SPLIT_BUFFERS];
     unsigned n_outputs;
     struct {

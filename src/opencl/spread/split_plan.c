@@ -8,7 +8,7 @@
 #include "opencl/spread/split.h"
 #include "opencl/spread/touch.h"
 
-/* a moving border makes about 8 pieces of each share, 10 us each */
+/* a moving boundary makes about 8 pieces of each share, 10 us each */
 #define LONG_NS (20 * NSEC_PER_MS)
 
 enum { OUTPUTS_OF_BUFFER = 8 };
@@ -182,25 +182,25 @@ static bool pieces_pay(const struct split *split)
 }
 
 /*
- * Two neighbours meet at a border that moves. A device's copy must also have the bytes that it does
- * not write. If these are copied in parts, a quarter more than planned is copied, and the border
- * moves no further. Home has everything.
+ * Two neighbours meet at a boundary that moves. A device's copy must also have the bytes that it
+ * does not write. If these are copied in parts, a quarter more than planned is copied, and the
+ * boundary moves no further. Home has everything.
  */
 static void pair_up(struct split *split, struct split_share *low, struct split_share *high, uint32_t grain)
 {
     bool parts = brings_parts(split);
     uint32_t down = parts ? (high->end - high->begin) / 4 : low->end - low->begin;
     uint32_t up = parts && low->device ? (low->end - low->begin) / 4 : high->end - high->begin;
-    struct border *border = &split->borders[(low - split->shares) / 2];
+    struct boundary *boundary = &split->boundaries[(low - split->shares) / 2];
 
     if (low->begin == low->end || high->begin == high->end)
         return;
     low->paired = high->paired = true;
     high->least = down < high->begin - low->begin ? high->begin - down : low->begin;
     low->most = up < high->end - low->end ? low->end + up : high->end;
-    border_init(border, low->begin, low->end, high->end, grain);
-    border->least = high->least;
-    border->most = low->most;
+    boundary_init(boundary, low->begin, low->end, high->end, grain);
+    boundary->least = high->least;
+    boundary->most = low->most;
 }
 
 static void share_out(struct split *split)

@@ -11,7 +11,7 @@
 
 /*
  * Pieces by time if another client may profit from them. Otherwise the whole share at once, or what
- * the border gives.
+ * the boundary gives.
  */
 static void set_steps(struct opencl_cut *cut, const struct opencl_device *device)
 {
@@ -30,12 +30,12 @@ static bool take_at_border(void *user, uint64_t step, uint64_t *ret_begin, uint6
     uint32_t begin, end;
     struct split_share *share = user;
     size_t index = (size_t)(share - share->split->shares);
-    struct border *border = &share->split->borders[index / 2];
+    struct boundary *boundary = &share->split->boundaries[index / 2];
 
-    enum border_side side = index % 2 ? BORDER_HIGH : BORDER_LOW;
+    enum boundary_side side = index % 2 ? BOUNDARY_HIGH : BOUNDARY_LOW;
 
-    if (!border_take(border, side, step == UINT32_MAX ? border_step(border, side) : (uint32_t)step, &begin,
-                     &end))
+    if (!boundary_take(boundary, side, step == UINT32_MAX ? boundary_step(boundary, side) : (uint32_t)step,
+                       &begin, &end))
         return false;
     *ret_begin = begin;
     *ret_end = end;
@@ -194,7 +194,7 @@ void split_learn_rates(struct split *split)
 }
 
 /*
- * Fixes where the borders ended up. Groups that neither neighbour took belong to the share that
+ * Fixes where the boundaries ended up. Groups that neither neighbour took belong to the share that
  * failed before it reached them; they are repeated with its other groups.
  */
 static void fix_borders(struct split *split)
@@ -205,7 +205,7 @@ static void fix_borders(struct split *split)
 
         if (!low->paired)
             continue;
-        border_open(&split->borders[s / 2], &begin, &end);
+        boundary_open(&split->boundaries[s / 2], &begin, &end);
         low->end = high->begin = low->code == CL_SUCCESS ? begin : end;
     }
 }

@@ -87,7 +87,7 @@ struct build {
     struct device_task task;
     atomic_uint refs; /* the program's and the thread's */
     struct further_device *device;
-    /* owned, n of them; the first is the whole program, unless it is linked from all */
+    /* owned: n texts, of the whole program, or of the parts that it is linked from */
     struct twin_text *texts;
     size_t n;
     char *link_options; /* owned; NULL: not linked */

@@ -34,7 +34,6 @@ static const struct {
                 {"async_work_group", USE_LOCAL_SIZE},
                 {"wait_group_events", USE_LOCAL_SIZE},
                 {"printf", USE_PRINTF},
-                {"write_image", USE_IMAGE_WRITES},
                 {"read_pipe", USE_PIPES},
                 {"write_pipe", USE_PIPES},
                 {"reserve_", USE_PIPES},

@@ -15,8 +15,7 @@ enum use {
     USE_VOLATILE = 1 << 3,       /* volatile memory that is not certainly private or local */
     USE_PRINTF = 1 << 4,
     USE_PIPES = 1 << 5,
-    USE_IMAGE_WRITES = 1 << 6,
-    USE_STORED_POINTERS = 1 << 7, /* pointers read from shared memory: SVM */
+    USE_STORED_POINTERS = 1 << 6, /* pointers read from shared memory: SVM */
 };
 
 /* Fills uses, obstacle and access of all functions. */

@@ -34,12 +34,10 @@ static json_t *kernel_object(const struct spirv_cut *cut, const struct spirv_ker
     if (kernel->reqd_local_given)
         local = json_pack("[I, I, I]", (json_int_t)kernel->reqd_local[0], (json_int_t)kernel->reqd_local[1],
                           (json_int_t)kernel->reqd_local[2]);
-    return json_pack("{s:o, s:b, s:s, s:b, s:b, s:b, s:b, s:b, s:b, s:o, s:o}", "name",
-                     report_string(kernel->name), "sliceable", !kernel->obstacle, "reason",
-                     kernel->obstacle ? kernel->obstacle : "", "observes_local_size",
-                     cut->observes_local_size || kernel->obstacle, "global_atomics", kernel->atomics,
-                     "splittable", 0, "writes_images", 0, "printf", 0, "pipes", 0, "reqd_local", local,
-                     "args", args);
+    return json_pack("{s:o, s:b, s:s, s:b, s:b, s:b, s:o, s:o}", "name", report_string(kernel->name),
+                     "sliceable", !kernel->obstacle, "reason", kernel->obstacle ? kernel->obstacle : "",
+                     "observes_local_size", cut->observes_local_size || kernel->obstacle, "splittable", 0,
+                     "printf", 0, "reqd_local", local, "args", args);
 }
 
 void intermediate_translate(const struct text *source, enum translate_mode mode, struct report *ret_report)

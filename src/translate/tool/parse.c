@@ -104,7 +104,6 @@ static void describe_pointee(CXType pointee, struct type *type)
     type->pointer = true;
     type->pointee_space = space_in(qualifiers);
     type->pointee_const = clang_isConstQualifiedType(pointee);
-    type->pointee_volatile = strstr(qualifiers, "volatile");
 }
 
 static struct type type_of(CXType raw)

@@ -44,7 +44,6 @@ struct type {
     bool is_const;            /* likewise */
     enum address_space space; /* of the value itself */
     bool pointee_const;
-    bool pointee_volatile;
     enum address_space pointee_space;
     uint32_t size; /* bytes, 0 when unknown */
 };

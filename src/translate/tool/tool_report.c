@@ -81,15 +81,12 @@ static json_t *kernel_object(const struct syntax *syntax, struct syntax_function
     analyse_arguments(syntax, kernel, args);
     for (uint32_t i = 0; i < kernel->n_params; i++)
         json_array_append_new(list, report_argument(&args[i]));
-    return json_pack("{s:o, s:b, s:s, s:b, s:b, s:b, s:b, s:b, s:b, s:o, s:o}", "name",
-                     report_string(kernel->symbol->name), "sliceable", !kernel->obstacle, "reason",
-                     kernel->obstacle ? kernel->obstacle : "", "observes_local_size",
-                     (kernel->uses & USE_LOCAL_SIZE) || kernel->obstacle, "global_atomics",
-                     (kernel->uses & USE_GLOBAL_ATOMICS) != 0, "splittable",
-                     !(kernel->uses & unsplittable) && !kernel->obstacle, "writes_images",
-                     (kernel->uses & USE_IMAGE_WRITES) != 0, "printf", (kernel->uses & USE_PRINTF) != 0,
-                     "pipes", (kernel->uses & USE_PIPES) != 0, "reqd_local", required_size(syntax, kernel),
-                     "args", list);
+    return json_pack("{s:o, s:b, s:s, s:b, s:b, s:b, s:o, s:o}", "name", report_string(kernel->symbol->name),
+                     "sliceable", !kernel->obstacle, "reason", kernel->obstacle ? kernel->obstacle : "",
+                     "observes_local_size", (kernel->uses & USE_LOCAL_SIZE) || kernel->obstacle, "splittable",
+                     !(kernel->uses & unsplittable) && !kernel->obstacle, "printf",
+                     (kernel->uses & USE_PRINTF) != 0, "reqd_local", required_size(syntax, kernel), "args",
+                     list);
 }
 
 char *tool_report_json(const struct report *report)

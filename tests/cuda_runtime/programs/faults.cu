@@ -70,96 +70,129 @@ static void sticky(cudaError_t expected)
     EXPECT_ERROR(cudaGetLastError(), expected);
 }
 
-static void run(int which)
+static void outside(int *p)
 {
-    int *p, host[2] = {7, 7}, host_out[256];
+    write_to<<<1, 1>>>(p, 1l << 20);
+    sticky(cudaErrorIllegalAddress);
+}
+
+static void null_pointer(int *)
+{
+    write_to<<<1, 1>>>(nullptr, 0);
+    sticky(cudaErrorIllegalAddress);
+}
+
+static void pointer_of_host(int *)
+{
+    int host[2] = {7, 7};
+
+    write_to<<<1, 1>>>(host, 0);
+    sticky(cudaErrorIllegalAddress);
+    EXPECT_EQUAL(host[0], 7);
+}
+
+static void trap(int *)
+{
+    stop<<<1, 1>>>();
+    sticky(cudaErrorLaunchFailure);
+}
+
+static void assertion(int *)
+{
+    must<<<1, 1>>>(9);
+    CHECK(cudaDeviceSynchronize());
+    must<<<1, 1>>>(4);
+    sticky(cudaErrorAssert);
+}
+
+static void alignment(int *p)
+{
+    misaligned<<<1, 1>>>((char *)p);
+    sticky(cudaErrorMisalignedAddress);
+}
+
+/* Errors of configuration do not stick. */
+static void configuration(int *p)
+{
+    int host_out[256];
     cudaFuncAttributes about;
 
+    nothing<<<1, 2048>>>();
+    EXPECT_ERROR(cudaPeekAtLastError(), cudaErrorInvalidConfiguration);
+    EXPECT_ERROR(cudaGetLastError(), cudaErrorInvalidConfiguration);
+    EXPECT_ERROR(cudaGetLastError(), cudaSuccess);
+    nothing<<<0, 1>>>();
+    EXPECT_ERROR(cudaGetLastError(), cudaErrorInvalidConfiguration);
+    nothing<<<dim3(1, 70000), 1>>>();
+    EXPECT_ERROR(cudaGetLastError(), cudaErrorInvalidConfiguration);
+    bounded<<<1, 128>>>();
+    EXPECT(cudaGetLastError() != cudaSuccess);
+    dynamic<<<1, 32, 60 * 1024>>>(p);
+    EXPECT_ERROR(cudaGetLastError(), cudaErrorInvalidValue);
+    CHECK(cudaFuncSetAttribute(dynamic, cudaFuncAttributeMaxDynamicSharedMemorySize, 60 * 1024));
+    dynamic<<<1, 256, 60 * 1024>>>(p);
+    CHECK(cudaGetLastError());
+    CHECK(cudaMemcpy(host_out, p, 1024, cudaMemcpyDeviceToHost));
+    EXPECT_EQUAL(host_out[3], 252);
+    CHECK(cudaFuncGetAttributes(&about, dynamic));
+    EXPECT_EQUAL(about.maxDynamicSharedSizeBytes, 60 * 1024);
+    EXPECT(cudaFuncSetAttribute(dynamic, cudaFuncAttributeMaxDynamicSharedMemorySize, 1 << 20) !=
+           cudaSuccess);
+}
+
+/* After a reset the device works again. */
+static void reset(int *)
+{
+    void *handle = nullptr;
+
+    CHECK(cudaDeviceReset());
+    nothing<<<1, 1>>>();
+    CHECK(cudaDeviceSynchronize());
+    EXPECT_ERROR(cudaSetDevice(1000), cudaErrorInvalidDevice);
+    EXPECT_ERROR(cudaGetLastError(), cudaErrorInvalidDevice);
+    EXPECT(strcmp(cudaGetErrorName(cudaErrorIllegalAddress), "cudaErrorIllegalAddress") == 0);
+    EXPECT(strcmp(cudaGetErrorString(cudaErrorIllegalAddress), "an illegal memory access was encountered") ==
+           0);
+    EXPECT_ERROR(cudaLaunchKernel(&handle, dim3(1), dim3(1), nullptr, 0, 0), cudaErrorInvalidDeviceFunction);
+}
+
+static void stack(int *p)
+{
+    overflow<<<1, 1>>>(p);
+    EXPECT(cudaDeviceSynchronize() != cudaSuccess);
+}
+
+static void outside_of_shared(int *)
+{
+    shared_out_of_bounds<<<1, 1>>>(100000);
+    EXPECT(cudaDeviceSynchronize() != cudaSuccess);
+}
+
+static void use_after_free(int *p)
+{
+    CHECK(cudaFree(p));
+    write_to<<<1, 1>>>(p, 0);
+    sticky(cudaErrorIllegalAddress);
+}
+
+/* Each gets 1024 bytes of the device. */
+static void (*const cases[])(int *) = {
+    outside, null_pointer, pointer_of_host, trap, assertion, alignment, configuration, reset, stack,
+    outside_of_shared, use_after_free,
+};
+enum { CASES = sizeof cases / sizeof *cases };
+
+static void run(int which)
+{
+    int *p;
+
     CHECK(cudaMalloc(&p, 1024));
-    switch (which) {
-    case 0:
-        write_to<<<1, 1>>>(p, 1l << 20);
-        sticky(cudaErrorIllegalAddress);
-        break;
-    case 1:
-        write_to<<<1, 1>>>(nullptr, 0);
-        sticky(cudaErrorIllegalAddress);
-        break;
-    case 2: /* a pointer of the host */
-        write_to<<<1, 1>>>(host, 0);
-        sticky(cudaErrorIllegalAddress);
-        EXPECT_EQUAL(host[0], 7);
-        break;
-    case 3:
-        stop<<<1, 1>>>();
-        sticky(cudaErrorLaunchFailure);
-        break;
-    case 4:
-        must<<<1, 1>>>(9);
-        CHECK(cudaDeviceSynchronize());
-        must<<<1, 1>>>(4);
-        sticky(cudaErrorAssert);
-        break;
-    case 5:
-        misaligned<<<1, 1>>>((char *)p);
-        sticky(cudaErrorMisalignedAddress);
-        break;
-    case 6: /* errors of configuration do not stick */
-        nothing<<<1, 2048>>>();
-        EXPECT_ERROR(cudaPeekAtLastError(), cudaErrorInvalidConfiguration);
-        EXPECT_ERROR(cudaGetLastError(), cudaErrorInvalidConfiguration);
-        EXPECT_ERROR(cudaGetLastError(), cudaSuccess);
-        nothing<<<0, 1>>>();
-        EXPECT_ERROR(cudaGetLastError(), cudaErrorInvalidConfiguration);
-        nothing<<<dim3(1, 70000), 1>>>();
-        EXPECT_ERROR(cudaGetLastError(), cudaErrorInvalidConfiguration);
-        bounded<<<1, 128>>>();
-        EXPECT(cudaGetLastError() != cudaSuccess);
-        dynamic<<<1, 32, 60 * 1024>>>(p);
-        EXPECT_ERROR(cudaGetLastError(), cudaErrorInvalidValue);
-        CHECK(cudaFuncSetAttribute(dynamic, cudaFuncAttributeMaxDynamicSharedMemorySize, 60 * 1024));
-        dynamic<<<1, 256, 60 * 1024>>>(p);
-        CHECK(cudaGetLastError());
-        CHECK(cudaMemcpy(host_out, p, 1024, cudaMemcpyDeviceToHost));
-        EXPECT_EQUAL(host_out[3], 252);
-        CHECK(cudaFuncGetAttributes(&about, dynamic));
-        EXPECT_EQUAL(about.maxDynamicSharedSizeBytes, 60 * 1024);
-        EXPECT(cudaFuncSetAttribute(dynamic, cudaFuncAttributeMaxDynamicSharedMemorySize, 1 << 20) !=
-               cudaSuccess);
-        break;
-    case 7: { /* after a reset the device works again */
-        CHECK(cudaDeviceReset());
-        nothing<<<1, 1>>>();
-        CHECK(cudaDeviceSynchronize());
-        EXPECT_ERROR(cudaSetDevice(1000), cudaErrorInvalidDevice);
-        EXPECT_ERROR(cudaGetLastError(), cudaErrorInvalidDevice);
-        EXPECT(strcmp(cudaGetErrorName(cudaErrorIllegalAddress), "cudaErrorIllegalAddress") == 0);
-        EXPECT(strcmp(cudaGetErrorString(cudaErrorIllegalAddress),
-                      "an illegal memory access was encountered") == 0);
-        void *handle = nullptr;
-        EXPECT_ERROR(cudaLaunchKernel(&handle, dim3(1), dim3(1), nullptr, 0, 0),
-                     cudaErrorInvalidDeviceFunction);
-        break;
-    }
-    case 8:
-        overflow<<<1, 1>>>(p);
-        EXPECT(cudaDeviceSynchronize() != cudaSuccess);
-        break;
-    case 9:
-        shared_out_of_bounds<<<1, 1>>>(100000);
-        EXPECT(cudaDeviceSynchronize() != cudaSuccess);
-        break;
-    case 10: /* use after free */
-        CHECK(cudaFree(p));
-        write_to<<<1, 1>>>(p, 0);
-        sticky(cudaErrorIllegalAddress);
-        break;
-    }
+    cases[which](p);
 }
 
 int main()
 {
-    for (int which = 0; which <= 10; which++) {
+    for (int which = 0; which < CASES; which++) {
         pid_t child = fork();
         int status = 0;
 

@@ -133,31 +133,39 @@ __global__ void votes(unsigned *out)
         out[384 + i] = __shfl_up_sync(0xffff0000, lane, 1);
 }
 
-int main()
+static void *allocated(size_t size)
 {
-    enum { N = 20000 };
-    std::vector<unsigned char> bytes(N);
-    std::vector<unsigned> bins(256), result(448);
-    std::vector<int> ints(N), out(640);
-    unsigned char *device_bytes;
-    unsigned *device_bins, seed = 1;
-    int *device_ints, *device_out, value = -1, total = 0;
-    float *real, host_real;
+    void *p;
+
+    CHECK(cudaMalloc(&p, size));
+    return p;
+}
+
+static void check_lock()
+{
+    int value = -1;
 
     count_under_lock<<<4, 64>>>();
     CHECK(cudaMemcpyFromSymbol(&value, guarded, sizeof value));
     EXPECT_EQUAL(value, 256);
+}
+
+static void check_sums()
+{
+    enum { N = 20000 };
+    std::vector<unsigned char> bytes(N);
+    std::vector<unsigned> bins(256), result(256);
+    std::vector<int> ints(N);
+    unsigned char *device_bytes = (unsigned char *)allocated(N);
+    unsigned *device_bins = (unsigned *)allocated(1024), seed = 1;
+    int *device_ints = (int *)allocated(N * 4), *parts = (int *)allocated(4 * 17), value = -1, total = 0;
+
     for (int i = 0; i < N; i++) {
         bytes[i] = (unsigned char)(next_random(&seed) >> 24);
         ints[i] = (int)(next_random(&seed) >> 22);
         bins[bytes[i]]++;
         total += ints[i];
     }
-    CHECK(cudaMalloc(&device_bytes, N));
-    CHECK(cudaMalloc(&device_bins, 4 * 448));
-    CHECK(cudaMalloc(&device_ints, N * 4));
-    CHECK(cudaMalloc(&device_out, 4 * 640));
-    CHECK(cudaMalloc(&real, 4));
     CHECK(cudaMemcpy(device_bytes, bytes.data(), N, cudaMemcpyHostToDevice));
     CHECK(cudaMemcpy(device_ints, ints.data(), N * 4, cudaMemcpyHostToDevice));
     CHECK(cudaMemset(device_bins, 0, 1024));
@@ -166,20 +174,34 @@ int main()
     for (int i = 0; i < 256; i++)
         EXPECT_EQUAL(result[i], bins[i]);
     for (int round = 0; round < 2; round++) {
-        last_block<<<16, 64>>>(device_ints, N, device_out + 1, device_out);
-        CHECK(cudaMemcpy(&value, device_out, 4, cudaMemcpyDeviceToHost));
+        last_block<<<16, 64>>>(device_ints, N, parts + 1, parts);
+        CHECK(cudaMemcpy(&value, parts, 4, cudaMemcpyDeviceToHost));
         EXPECT_EQUAL(value, total);
     }
+}
+
+static void check_library_atomics()
+{
+    int *device_out = (int *)allocated(16), out[4];
+    float *real = (float *)allocated(4), host_real;
+
     CHECK(cudaMemset(device_out, 0, 16));
     CHECK(cudaMemset(real, 0, 4));
     library_atomics<<<2, 32>>>(device_out, real);
-    CHECK(cudaMemcpy(out.data(), device_out, 16, cudaMemcpyDeviceToHost));
+    CHECK(cudaMemcpy(out, device_out, 16, cudaMemcpyDeviceToHost));
     CHECK(cudaMemcpy(&host_real, real, 4, cudaMemcpyDeviceToHost));
     EXPECT_EQUAL(out[0], 2 * 496);
     EXPECT_EQUAL(out[1], 63);
     EXPECT_EQUAL(out[2], -31);
     EXPECT_EQUAL(out[3], 0);
     EXPECT_EQUAL(host_real, 32);
+}
+
+static void check_barriers()
+{
+    int *device_out = (int *)allocated(4 * 640);
+    std::vector<int> out(640);
+
     phases<<<1, 128>>>(device_out);
     CHECK(cudaMemcpy(out.data(), device_out, 4 * 640, cudaMemcpyDeviceToHost));
     for (int i = 0; i < 640; i++)
@@ -188,8 +210,15 @@ int main()
     CHECK(cudaMemcpy(out.data(), device_out, 4 * 256, cudaMemcpyDeviceToHost));
     for (int i = 0; i < 256; i++)
         EXPECT_EQUAL(out[i], i / 64 * 100 + 63 - i % 64);
-    votes<<<1, 64>>>(device_bins);
-    CHECK(cudaMemcpy(result.data(), device_bins, 4 * 448, cudaMemcpyDeviceToHost));
+}
+
+static void check_votes()
+{
+    unsigned *device_out = (unsigned *)allocated(4 * 448);
+    std::vector<unsigned> result(448);
+
+    votes<<<1, 64>>>(device_out);
+    CHECK(cudaMemcpy(result.data(), device_out, 4 * 448, cudaMemcpyDeviceToHost));
     for (unsigned i = 0; i < 64; i++) {
         unsigned lane = i % 32;
 
@@ -201,5 +230,14 @@ int main()
         EXPECT_EQUAL(result[320 + i], i / 8 * 8 + 5);
         EXPECT_EQUAL(result[384 + i], lane < 16 ? 0xffffu : lane == 16 ? 16u : lane - 1);
     }
+}
+
+int main()
+{
+    check_lock();
+    check_sums();
+    check_library_atomics();
+    check_barriers();
+    check_votes();
     return expect_failures != 0;
 }

@@ -1,21 +1,21 @@
 /*
  * Where the stubs of libbaton-cuda.so go with calls that do not simply pass, in libbaton-layer.so:
  *   - stub_drain: waits until nothing is held back, then goes to the genuine library's function;
- *   - stub_gate: hands the index and the arguments to front_call().
+ *   - stub_route: hands the index and the arguments to front_call().
  * System V calling convention of x86-64: six arguments in registers, the others on the stack.
  */
-#include "cuda/gate_frame.inc"
+#include "cuda/stub_ask.inc"
 
     .text
 
     ask     stub_drain front_drain
 
 /* eax: the index. CUresult front_call(index, registers, stack). */
-    .globl  stub_gate
-    .hidden stub_gate
-    .type   stub_gate, @function
+    .globl  stub_route
+    .hidden stub_route
+    .type   stub_route, @function
     .p2align 4
-stub_gate:
+stub_route:
     .cfi_startproc
     endbr64
     pushq   %rbp
@@ -38,6 +38,6 @@ stub_gate:
     .cfi_def_cfa %rsp, 8
     ret
     .cfi_endproc
-    .size   stub_gate, . - stub_gate
+    .size   stub_route, . - stub_route
 
     .section .note.GNU-stack, "", @progbits
