@@ -32,7 +32,7 @@ under() { # WAY PROGRAM ...
     queued-slices) before=(env BATON_TEST_QUEUE=1) with=(--slice 1) ;;
     auto) with=(--slice auto) ;;
     chunks) with=(--slice 1 --chunk 4096) ;;
-    no-daemon) with=(--socket "$scratch/nobody") ;;
+    no-daemon) before=(env -u BATON_REQUIRE_DAEMON) with=(--socket "$scratch/nobody") ;;
     esac
     "${before[@]}" "$build/baton" run --device cpu --priority 50 --stats "$scratch/stats" "${with[@]}" -- "$@"
 }
@@ -206,13 +206,8 @@ failures() {
 
 # batond knows no client any more, and grants the engine to the next one.
 nothing_left() { # WHAT
-    for _ in $(seq 6000); do
-        "$build/baton" status --json >"$scratch/status" 2>/dev/null &&
-            grep -q '"clients": *\[\]' "$scratch/status" && break
-        sleep 0.05
-    done
-    grep -q '"clients": *\[\]' "$scratch/status"
-    verdict $? "$1: leaves nothing behind: $(head -c 200 "$scratch/status")"
+    await "$daemon" has_clients 0
+    verdict $? "$1: leaves nothing behind: $(daemon_status | head -c 200)"
     baton --require-daemon -- "$corners" "$kernels" work
     verdict $? "$1: the next program works"
 }

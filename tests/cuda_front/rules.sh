@@ -26,7 +26,8 @@ one_rule() { # NAME WAY...
     for way in "$@"; do
         case $way in
         idle) holds "$name" "$way" baton -- "${program[@]}" ;;
-        no-daemon) holds "$name" "$way" baton --socket "$scratch/nobody" -- "${program[@]}" ;;
+        no-daemon)
+            BATON_REQUIRE_DAEMON=0 holds "$name" "$way" baton --socket "$scratch/nobody" -- "${program[@]}" ;;
         queued) BATON_TEST_QUEUE=1 holds "$name" "$way" baton -- "${program[@]}" ;;
         slices) BATON_TEST_QUEUE=1 holds "$name" "$way" baton --slice 1 --chunk 4096 -- "${program[@]}" ;;
         esac

@@ -3,38 +3,19 @@
 # the commands take: the same hashes. A failure says the seed, the way, the fewest steps that still
 # fail, and the command that repeats it. BATON_SOAK=1: more seeds (BATON_SEEDS says how many) and
 # more ways. Ends with `N passed, N failed`.
-set -uo pipefail
-build=$BATON_BUILD
+# shellcheck source=tests/stage.sh
+. "$(dirname "$0")/../stage.sh"
 random=$build/tests/random/random
 layer=$build/libbaton-layer.so
 fake=OCL_ICD_VENDORS=$build/tests/fake_driver/libfake-opencl.so
-scratch=$(mktemp -d) || exit 1
-daemon=
 rival=
-finish() {
-    rm -f "$scratch/go"
-    [ -z "$rival" ] || wait "$rival"
-    [ -z "$daemon" ] || { kill "$daemon" && wait "$daemon"; } 2>/dev/null
-    rm -rf "$scratch"
-}
-trap finish EXIT
-export BATON_CACHE_DIR=$scratch/cache HOME=$scratch XDG_RUNTIME_DIR=$scratch
-export BATON_TRANSLATE=$build/baton-translate BATON_SOCKET=/nonexistent/baton.sock
+trap 'rm -f "$scratch/go"; [ -z "$rival" ] || wait "$rival"; finish' EXIT
 soak=${BATON_SOAK:-}
-# The few programs of `make test` stay compiled for the next run.
-[ -z "$soak" ] || POCL_CACHE_DIR=$scratch/pocl
-export POCL_CACHE_DIR=${POCL_CACHE_DIR:-$build/tests/pocl-cache/random}
-mkdir -p "$POCL_CACHE_DIR"
+# The few programs of `make test` stay compiled for the next run; the many of the soak do not.
+if [ -n "$soak" ]; then export POCL_CACHE_DIR=$scratch/pocl && mkdir "$POCL_CACHE_DIR"; fi
 seeds=${BATON_SEEDS:-$([ -n "$soak" ] && echo 200 || echo 3)}
 repeats=$([ -n "$soak" ] && echo 100 || echo 4)
 limit=$([ -n "$soak" ] && echo 3000 || echo 900) # seconds for one way
-passed=0
-failed=0
-
-# The status comes first: a substitution in the name would replace it.
-verdict() { # STATUS NAME
-    if [ "$1" -eq 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAILED: $2"; fi
-}
 
 # The fewest steps with which one of three runs of the seed still fails, by halves.
 shrink() { # SEED SETTINGS... -- OPTIONS...
@@ -117,15 +98,6 @@ again() { # NAME SEED SETTINGS... -- OPTIONS...
     [ -z "$soak" ] || echo "$name: seed $seed $repeats times"
 }
 
-start_daemon() {
-    "$build/batond" --socket "$scratch/socket" --foreground >"$scratch/log" 2>&1 &
-    daemon=$!
-    for _ in $(seq 6000); do
-        [ -S "$scratch/socket" ] && return
-        sleep 0.05
-    done
-}
-
 # A more urgent program on the same device, with pauses: it makes the other one yield, and lets it
 # live.
 start_rival() { # SETTINGS... -- OPTIONS...
@@ -136,7 +108,7 @@ start_rival() { # SETTINGS... -- OPTIONS...
     : >"$scratch/rival"
     for seed in $(seq 1000 9999); do
         [ -e "$scratch/go" ] || break
-        env "${words[@]}" OPENCL_LAYERS="$layer" BATON_SOCKET="$scratch/socket" BATON_PRIORITY=80 \
+        env "${words[@]}" OPENCL_LAYERS="$layer" BATON_PRIORITY=80 \
             timeout 900 "$random" "$@" -n 20 "$seed" >>"$scratch/rival" 2>&1 ||
             echo "the rival's seed $seed" >>"$scratch/rival"
         sleep 0.1
@@ -181,12 +153,10 @@ fi
 
 start_daemon
 start_rival POCL_DEVICES=basic --
-way "with a rival" alone pieces POCL_DEVICES=basic BATON_SOCKET="$scratch/socket" BATON_PRIORITY=20 --
+way "with a rival" alone pieces POCL_DEVICES=basic BATON_PRIORITY=20 --
 stop_rival
 start_rival "$fake" "FAKE_CL=group_ns scale 20000; group_ns add 20000" -- -p
 way "fake driver, with a rival" fake yields "$fake" "FAKE_CL=group_ns scale 20000; group_ns add 20000" \
-    BATON_SOCKET="$scratch/socket" BATON_PRIORITY=20 -- -p
+    BATON_PRIORITY=20 -- -p
 stop_rival
-
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+report

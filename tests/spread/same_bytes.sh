@@ -108,10 +108,9 @@ touch "$scratch/go"
 OPENCL_LAYERS=$build/libbaton-layer.so BATON_SOCKET=$scratch/socket timeout 7200 \
     "$build/tests/spread/spread-load" horner 2 2 "$scratch/go" >/dev/null 2>&1 &
 hog=$!
-for _ in $(seq 6000); do # until it works there, however long its first build takes
-    "$build/baton" status --json --socket "$scratch/socket" 2>/dev/null | grep -q '"busy"' && break
-    sleep 0.1
-done
+is_busy() { daemon_status | grep -q '"busy"'; }
+await $hog is_busy # however long its first build takes
+verdict $? "the first device is busy"
 for placement in chosen any; do
     BATON_SOCKET=$scratch/socket BATON_PLACEMENT=$placement spread 1
     same "placement $placement beside a busy device"
