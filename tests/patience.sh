@@ -4,6 +4,9 @@
 # Limits of time are made for a plain build; under a sanitizer everything is several times slower.
 slowness=1
 [ "${BATON_SANITIZER:-none}" = none ] || slowness=10
+# Seconds: a program of a moment's work that still runs then hangs.
+# shellcheck disable=SC2034 # of those who source it
+hangs=$((600 * slowness))
 
 # Looks until COMMAND... is true, 20 times a second. Answers 1 as soon as PROCESS has ended without
 # that (none: no process is waited for), or after minutes in vain.

@@ -20,7 +20,7 @@ holds() { # NAME WAY COMMAND...
 }
 baton() { "$build/baton" run --device cpu "$@"; }
 one_rule() { # NAME WAY...
-    local name=$1 way program=(timeout -s KILL 120 "$rules" "$1" "$kernels")
+    local name=$1 way program=(timeout -s KILL "$hangs" "$rules" "$1" "$kernels")
     shift
     holds "$name" plain env LD_LIBRARY_PATH="$build/cuda-cpu" "${program[@]}"
     for way in "$@"; do

@@ -121,7 +121,7 @@ failures() {
         cuModuleGetFunction cuFuncGetName cuFuncGetAttribute cuDeviceCanAccessPeer cuCtxSynchronize \
         cuCtxPushCurrent_v2 cuDeviceGetCount cuEventRecord cuEventCreate; do
         for n in 1 2 3 9; do
-            BATON_CUDA_CPU_FAIL=$name:$n:999 follow failing timeout -s KILL 300 "$state" "$kernels" 60 \
+            BATON_CUDA_CPU_FAIL=$name:$n:999 follow failing timeout -s KILL $hangs "$state" "$kernels" 60 \
                 "$n" >"$scratch/out" 2>&1
             status=$?
             [ "$status" -ne 0 ] || ! grep -q 'a move' "$scratch/stats.failing" || met=$((met + 1))
