@@ -89,6 +89,11 @@ wait_for_client() { # [COUNT [PROGRAM]]: its process, if one of them is a child 
     await "${2:-$daemon}" has_clients "${1:-1}" || verdict 1 "${1:-1} clients are connected: $(daemon_status)"
 }
 
+grants_of() { # ENGINE: how often batond has granted it
+    daemon_status | python3 -c 'import json, sys
+print(sum(e["grants"] for e in json.load(sys.stdin)["engines"] if e["name"] == sys.argv[1]))' "$1"
+}
+
 has_holder() {
     daemon_status | grep -q '"holder": [0-9]'
 }

@@ -61,7 +61,10 @@ results() {
     # Two such programs beside each other, on one GPU and on two.
     for way in slices one-gpu-queued; do
         touch "$scratch/go"
+        rm -f "$scratch/go.ready"
         under $way "$both" cuda until "$scratch/go" >/dev/null 2>"$scratch/other" &
+        await $! [ -e "$scratch/go.ready" ]
+        verdict $? "the program beside it works, $way: $(tail -n 1 "$scratch/other")"
         same $way "$both" opencl overlap 20
         rm "$scratch/go"
         wait $!

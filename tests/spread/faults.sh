@@ -147,11 +147,14 @@ verdict $? "after a program was killed in a split launch ($(cat "$scratch/out"))
 verdict $? "after a program was killed both devices work ($(number split_launches))"
 
 # Two programs split at the same time: each waits for the other's devices, none for ever.
+touch "$scratch/go"
 FAKE_CL="group_ns scale 10000" OPENCL_LAYERS=$build/libbaton-layer.so BATON_GPUS=2 \
-    BATON_PRIORITY=10 timeout 900 "${on_clock[@]}" "$load" 200x 300 0 >"$scratch/other" 2>&1 &
+    BATON_PRIORITY=10 timeout 900 "${on_clock[@]}" "$load" "$scratch/go" 300 0 >"$scratch/other" 2>&1 &
 other=$!
+wait_for_holder $other
 BATON_PRIORITY=80 spread "group_ns scale 10000" 100 300
 verdict $? "two programs split at once: the urgent one ($(cat "$scratch/out"))"
+rm "$scratch/go"
 wait $other
 verdict $? "two programs split at once: the other one ($(cat "$scratch/other"))"
 
