@@ -18,10 +18,7 @@ finish() {
 trap finish EXIT
 export BATON_SOCKET=$scratch/socket HOME=$scratch XDG_RUNTIME_DIR=$scratch
 export BATON_CACHE_DIR=$scratch/cache BATON_TRANSLATE=$build/baton-translate
-# What PoCL compiles stays with the build: most of the time of these tests is its compiler. PoCL
-# knows a kernel by its source, its options and PoCL's own version.
-POCL_CACHE_DIR=${POCL_CACHE_DIR:-$build/tests/pocl-cache/$(basename "$(cd "$(dirname "$0")" && pwd)")}
-export POCL_CACHE_DIR
+export POCL_CACHE_DIR=${POCL_CACHE_DIR:-$build/tests/pocl-cache} # as tests/meson.build says
 mkdir -p "$BATON_CACHE_DIR" "$POCL_CACHE_DIR"
 passed=0
 failed=0
