@@ -1,8 +1,11 @@
 # shellcheck shell=bash
 # What scripts with programs, the layer and a daemon share: a scratch folder, the daemon,
 # statistics, verdicts. Sourced; the last line is report, which prints `N passed, N failed`. No
-# daemon listens at BATON_SOCKET until start_daemon.
+# daemon listens at BATON_SOCKET until start_daemon; from there to stop_daemon programs require it,
+# so that none runs unscheduled because a machine is busy.
 set -uo pipefail
+# shellcheck source=tests/patience.sh
+. "$(dirname "${BASH_SOURCE[0]}")/patience.sh"
 build=$BATON_BUILD
 scratch=$(mktemp -d) || exit 1
 daemon=
@@ -15,10 +18,7 @@ finish() {
 trap finish EXIT
 export BATON_SOCKET=$scratch/socket HOME=$scratch XDG_RUNTIME_DIR=$scratch
 export BATON_CACHE_DIR=$scratch/cache BATON_TRANSLATE=$build/baton-translate
-# What PoCL compiles stays with the build: most of the time of these tests is its compiler. PoCL
-# knows a kernel by its source, its options and PoCL's own version.
-POCL_CACHE_DIR=${POCL_CACHE_DIR:-$build/tests/pocl-cache/$(basename "$(cd "$(dirname "$0")" && pwd)")}
-export POCL_CACHE_DIR
+export POCL_CACHE_DIR=${POCL_CACHE_DIR:-$build/tests/pocl-cache} # as tests/meson.build says
 mkdir -p "$BATON_CACHE_DIR" "$POCL_CACHE_DIR"
 passed=0
 failed=0
@@ -45,11 +45,7 @@ start_clock() {
     [ "${BATON_SANITIZER:-none}" = none ] || return 1
     "$build/tests/virtual_clock/virtual-clock" "$scratch/clock" >"$scratch/conductor" &
     conductor=$!
-    for _ in $(seq 6000); do
-        [ -s "$scratch/conductor" ] && break
-        kill -0 "$conductor" 2>/dev/null || return 1
-        sleep 0.05
-    done
+    await "$conductor" [ -s "$scratch/conductor" ] || verdict 1 "the virtual clock is ready"
     export VIRTUAL_CLOCK=$scratch/clock
     ln -s "$build/tests/virtual_clock/libvirtual-clock.so" "$scratch" # LD_PRELOAD ends paths at spaces
     on_clock=(env "LD_PRELOAD=$scratch/libvirtual-clock.so")
@@ -72,33 +68,42 @@ start_daemon() { # OPTIONS: in place of the one that runs
     "${on_clock[@]}" "${on_machine[@]}" "$build/batond" --socket "$scratch/socket" "$@" --foreground \
         >"$scratch/daemon.log" 2>&1 &
     daemon=$!
-    for _ in $(seq 6000); do
-        [ -S "$scratch/socket" ] && return
-        sleep 0.05
-    done
+    export BATON_REQUIRE_DAEMON=1
+    await "$daemon" [ -S "$scratch/socket" ] || verdict 1 "batond listens: $(tail -n 3 "$scratch/daemon.log")"
+}
+
+daemon_status() {
+    "$build/baton" status --json --socket "$scratch/socket" 2>/dev/null
+}
+
+has_clients() { # COUNT
+    local status
+    status=$(daemon_status) && [ "$(grep -c '"asked_priority"' <<<"$status")" -eq "$1" ]
 }
 
 # Waits until so many programs (1) are connected.
-wait_for_client() { # [COUNT]
-    for _ in $(seq 6000); do
-        [ "$("$build/baton" status --json --socket "$scratch/socket" 2>/dev/null |
-            grep -c '"asked_priority"')" -eq "${1:-1}" ] && return
-        sleep 0.05
-    done
+wait_for_client() { # [COUNT [PROGRAM]]: its process, if one of them is a child of this script
+    await "${2:-$daemon}" has_clients "${1:-1}" || verdict 1 "${1:-1} clients are connected: $(daemon_status)"
+}
+
+grants_of() { # ENGINE: how often batond has granted it
+    daemon_status | python3 -c 'import json, sys
+print(sum(e["grants"] for e in json.load(sys.stdin)["engines"] if e["name"] == sys.argv[1]))' "$1"
+}
+
+has_holder() {
+    daemon_status | grep -q '"holder": [0-9]'
 }
 
 # Waits until a program holds an engine.
-wait_for_holder() {
-    for _ in $(seq 6000); do
-        "$build/baton" status --json --socket "$scratch/socket" 2>/dev/null | grep -q '"holder": [0-9]' &&
-            return
-        sleep 0.05
-    done
+wait_for_holder() { # PROGRAM: its process
+    await "$1" has_holder || verdict 1 "a program holds an engine: $(daemon_status)"
 }
 
 stop_daemon() { # SIGNAL
     { kill "-$1" "$daemon" && wait "$daemon"; } 2>/dev/null
     daemon=
+    unset BATON_REQUIRE_DAEMON
 }
 
 report() {

@@ -9,9 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/patience.h"
 #include "wire/dial.h"
 
-#define ANSWER_MS 5000
+#define ANSWER_WAIT (5 * NSEC_PER_SEC)
 
 /* Connects as dial() does; $BATON_SOCKET names the socket if `given` does not. */
 static int connect_first(const char *given, char ret_path[SOCKET_PATH_SIZE])
@@ -152,7 +153,7 @@ int monitor_open(struct monitor *monitor, const char *given)
     int result;
 
     outbox_init(&monitor->in);
-    monitor->answer_ms = ANSWER_MS;
+    monitor->answer_ms = (int)(patience_limit(ANSWER_WAIT) / NSEC_PER_MS);
     monitor->fd = connect_first(given, monitor->path);
     if (monitor->fd < 0)
         return monitor->fd;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/patience.h"
 
 #define PROBE_SECONDS    20
 #define PROBE_MAX_ANSWER ((size_t)1 << 20)
@@ -161,7 +162,7 @@ static void look(const char *layer, int fd)
 /* who: the API whose driver answers, for messages. */
 static json_t *read_answer(int fd, const char *who)
 {
-    baton_nsec end_at = clock_now() + PROBE_SECONDS * NSEC_PER_SEC;
+    baton_nsec end_at = clock_now() + patience_limit(PROBE_SECONDS * NSEC_PER_SEC);
     char *text = malloc(PROBE_MAX_ANSWER);
     size_t size = 0;
     json_t *answer = NULL;

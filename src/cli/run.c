@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/nsec.h"
+#include "base/patience.h"
 #include "cli/subcommand.h"
 #include "cli/installed.h"
 #include "cli/monitor.h"
@@ -25,7 +26,7 @@
 #define LAYER_NAME   "libbaton-layer.so"
 #define IDLE_EXIT_MS "60000" /* a daemon that was started for one program ends when idle */
 #define PATH_SIZE    4096
-#define VERDICT_MS   120000 /* the daemon limits its planner; this is for a daemon that hangs */
+#define VERDICT_WAIT (120 * NSEC_PER_SEC) /* the daemon limits its planner; for one that hangs */
 
 /* BATON_LAYER overrides. */
 static int find_layer(char ret_path[PATH_SIZE])
@@ -281,7 +282,7 @@ static int prepare_task(const struct cli_args *args, const struct settings *sett
     result = monitor_open(&monitor, NULL);
     if (result)
         return cli_fail_environment(args, result, "no batond runs, and only batond knows tasks");
-    monitor.answer_ms = VERDICT_MS;
+    monitor.answer_ms = (int)(patience_limit(VERDICT_WAIT) / NSEC_PER_MS);
     (void)snprintf(question.admit.task, sizeof question.admit.task, "%.64s", settings->task);
     result = monitor_ask(&monitor, &question, &answer);
     if (!result && answer.type != FRAME_VERDICT)

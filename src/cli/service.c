@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/patience.h"
 #include "cli/subcommand.h"
 #include "cli/file_kind.h"
 #include "cli/monitor.h"
@@ -68,7 +69,7 @@ static int run_stop(const struct cli_args *args)
     const struct timespec pause = {.tv_nsec = 10 * NSEC_PER_MS};
     const struct frame question = {.type = FRAME_CONTROL, .control = {.what = CONTROL_STOP}};
     const char *socket = cli_value(args, "socket", NULL);
-    baton_nsec until = clock_now() + STOP_NS;
+    baton_nsec until = clock_now() + patience_limit(STOP_NS);
     char path[SOCKET_PATH_SIZE];
     char unused[SOCKET_PATH_SIZE];
     struct frame answer;

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "base/clock.h"
+#include "base/patience.h"
 #include "client/session_private.h"
 
 #define ANSWER_WAIT (20 * NSEC_PER_MS) /* a round trip takes about 50 us; a slower answer is ignored */
@@ -29,7 +30,7 @@ static void send_now(struct session *session, const struct frame *frame)
  */
 static bool wait_for_answer(struct session *session, uint32_t number, baton_nsec patience)
 {
-    baton_nsec until_at = clock_now() + (patience ? patience : ANSWER_WAIT);
+    baton_nsec until_at = clock_now() + patience_limit(patience ? patience : ANSWER_WAIT);
     struct timespec until = {until_at / NSEC_PER_SEC, until_at % NSEC_PER_SEC};
     uint32_t generation = session->protocol.generation;
 

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/patience.h"
 #include "client/program_name.h"
 #include "client/session_private.h"
 #include "wire/rank.h"
@@ -119,7 +120,7 @@ static void fill_hello(const struct settings *settings, struct frame_hello *hell
  */
 static void wait_for_welcome(struct session *session, baton_nsec patience)
 {
-    baton_nsec until_at = clock_now() + patience;
+    baton_nsec until_at = clock_now() + patience_limit(patience);
     struct timespec until = {until_at / NSEC_PER_SEC, until_at % NSEC_PER_SEC};
 
     pthread_mutex_lock(&session->lock);
@@ -217,7 +218,7 @@ int session_open(const struct settings *settings, const struct session_listener 
 static void say_goodbye(struct session *session)
 {
     struct frame frame = {.type = FRAME_GOODBYE};
-    baton_nsec until_at = clock_now() + GOODBYE_WAIT;
+    baton_nsec until_at = clock_now() + patience_limit(GOODBYE_WAIT);
     uint8_t rest[512];
 
     if (session->socket < 0)

@@ -1,4 +1,5 @@
 #include "translate/ask.h"
+#include "base/patience.h"
 #include "translate/cache.h"
 #include "translate/child.h"
 #include "translate/hash.h"
@@ -13,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const baton_nsec longest_run = 15 * (baton_nsec)1000000000;
+#define LONGEST_RUN (15 * NSEC_PER_SEC)
 
 /* Increased whenever the same question may get a different answer. */
 static const char format[] = "1";
@@ -95,8 +96,8 @@ static int from_program(const char *program, const struct record_writer *questio
     uint8_t *bytes;
     size_t n;
     int status = 0;
-    int r = child_ask(program, question->bytes, question->length, longest_run, (size_t)RECORD_LARGEST + 64,
-                      &bytes, &n, &status);
+    int r = child_ask(program, question->bytes, question->length, patience_limit(LONGEST_RUN),
+                      (size_t)RECORD_LARGEST + 64, &bytes, &n, &status);
 
     if (r == -ENOMEM)
         return r;

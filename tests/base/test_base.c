@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/input_error.h"
 #include "base/list.h"
+#include "base/patience.h"
 #include "base/random.h"
 #include "harness.h"
 
@@ -320,6 +321,24 @@ START_TEST(a_draft_can_be_taken_or_dropped)
 }
 END_TEST
 
+START_TEST(limits_of_time_are_multiplied_by_a_whole_number_that_a_test_gives)
+{
+    static const char *const refused[] = {"", "0", "1", "-3", "1001", "3x", "2.5", "many"};
+
+    ck_assert_int_eq(unsetenv("BATON_TEST_PATIENCE"), 0);
+    ck_assert_int_eq(patience_limit(7), 7);
+    ck_assert_int_eq(setenv("BATON_TEST_PATIENCE", "3", 1), 0);
+    ck_assert_int_eq(patience_limit(7), 21);
+    ck_assert_int_eq(patience_limit(0), 0);
+    ck_assert_int_eq(setenv("BATON_TEST_PATIENCE", "1000", 1), 0);
+    ck_assert_int_eq(patience_limit(7), 7000);
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        ck_assert_int_eq(setenv("BATON_TEST_PATIENCE", refused[i], 1), 0);
+        ck_assert_int_eq(patience_limit(7), 7);
+    }
+}
+END_TEST
+
 HARNESS_MAIN("base", 20, arena_blocks_are_zeroed_aligned_and_apart,
              arena_answers_null_past_its_limit_and_on_overflow,
              random_numbers_repeat_for_a_seed_and_differ_between_streams, random_below_is_uniform,
@@ -330,4 +349,5 @@ HARNESS_MAIN("base", 20, arena_blocks_are_zeroed_aligned_and_apart,
              a_file_is_replaced_whole_and_keeps_its_mode, a_failed_write_leaves_the_old_file_and_nothing_else,
              a_new_file_gets_the_mode_that_the_umask_leaves,
              what_a_crash_left_behind_does_not_stand_in_the_way, a_draft_becomes_a_file_only_when_it_is_whole,
-             a_draft_can_be_taken_or_dropped, reading_stops_at_the_limit_and_says_why)
+             a_draft_can_be_taken_or_dropped, reading_stops_at_the_limit_and_says_why,
+             limits_of_time_are_multiplied_by_a_whole_number_that_a_test_gives)

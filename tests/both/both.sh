@@ -24,7 +24,7 @@ under() { # WAY PROGRAM ...
     queued-slices) before=(env BATON_TEST_QUEUE=1) with=(--slice 1 --chunk 4096) ;;
     one-gpu) before=("${one_gpu[@]}") ;;
     one-gpu-queued) before=("${one_gpu[@]}" BATON_TEST_QUEUE=1) with=(--slice 1) ;;
-    no-daemon) with=(--socket "$scratch/nobody") ;;
+    no-daemon) before=(env -u BATON_REQUIRE_DAEMON) with=(--socket "$scratch/nobody") ;;
     esac
     $in_place env LD_LIBRARY_PATH="$build" "${before[@]}" "$build/baton" run --device cpu --priority 50 \
         --stats "$scratch/stats" "${with[@]}" -- "$@"
@@ -61,7 +61,10 @@ results() {
     # Two such programs beside each other, on one GPU and on two.
     for way in slices one-gpu-queued; do
         touch "$scratch/go"
+        rm -f "$scratch/go.ready"
         under $way "$both" cuda until "$scratch/go" >/dev/null 2>"$scratch/other" &
+        await $! [ -e "$scratch/go.ready" ]
+        verdict $? "the program beside it works, $way: $(tail -n 1 "$scratch/other")"
         same $way "$both" opencl overlap 20
         rm "$scratch/go"
         wait $!
@@ -75,11 +78,8 @@ start_both() { # FIRST WAY [MODE]
     rm -f "$scratch/go.ready"
     in_place="exec" under "$2" "$both" "$1" "${3:-until}" "$scratch/go" >"$scratch/out" 2>&1 &
     program=$!
-    for _ in $(seq 6000); do
-        [ -e "$scratch/go.ready" ] && return
-        kill -0 $program 2>/dev/null || return
-        sleep 0.05
-    done
+    await $program [ -e "$scratch/go.ready" ] ||
+        verdict 1 "$1 first, $2: both APIs work: $(cat "$scratch/out")"
 }
 end_both() { # NAME
     rm -f "$scratch/go"
@@ -157,13 +157,8 @@ END
 
 # batond knows no client any more, and grants the engines to the next one.
 nothing_left() { # NAME
-    for _ in $(seq 6000); do
-        "$build/baton" status --json >"$scratch/status" 2>/dev/null &&
-            grep -q '"clients": *\[\]' "$scratch/status" && break
-        sleep 0.05
-    done
-    grep -q '"clients": *\[\]' "$scratch/status"
-    verdict $? "$1: leaves nothing behind: $(head -c 200 "$scratch/status")"
+    await "$daemon" has_clients 0
+    verdict $? "$1: leaves nothing behind: $(daemon_status | head -c 200)"
     under idle "$both" cuda work 1 >"$scratch/out" 2>&1
     verdict $? "$1: the next program works: $(tail -n 1 "$scratch/out")"
 }
@@ -185,7 +180,7 @@ ends() {
             start_both $first $way
             stop_daemon KILL
             start_daemon
-            wait_for_client
+            wait_for_client 1 $program
             [ "$(clients)" -eq 1 ]
             verdict $? "one client after the daemon's restart, $first first, $way"
             end_both "a daemon restarts, $first first, $way"

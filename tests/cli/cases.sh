@@ -7,9 +7,8 @@ trap 'rm -rf "$scratch"' EXIT
 passed=0
 failed=0
 
-# Limits of time are made for a plain build.
-slowness=1
-[ "${BATON_SANITIZER:-none}" = none ] || slowness=10
+# shellcheck source=tests/patience.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../patience.sh"
 timeout() { # SECONDS COMMAND...
     command timeout $(($1 * slowness)) "${@:2}"
 }

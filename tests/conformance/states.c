@@ -1,4 +1,5 @@
 /* The states in which every enqueue entry point is called, and what each call does there. */
+#include "asleep.h"
 #include "conformance.h"
 
 #include <pthread.h>
@@ -90,44 +91,12 @@ struct state_case {
     char text[200]; /* what the event says */
 };
 
-/* How often a thread of this process that sleeps was switched away; -1: it does not sleep. */
-static long long switches_asleep(pid_t thread)
-{
-    long long n, sum = 0;
-    char path[64], text[128], state = '?';
-    FILE *file;
-
-    (void)snprintf(path, sizeof path, "/proc/self/task/%d/status", (int)thread);
-    file = fopen(path, "r");
-    while (file && fgets(text, sizeof text, file)) {
-        (void)sscanf(text, "State: %c", &state);
-        if (sscanf(text, "voluntary_ctxt_switches: %lld", &n) == 1 ||
-            sscanf(text, "nonvoluntary_ctxt_switches: %lld", &n) == 1)
-            sum += n;
-    }
-    if (file)
-        (void)fclose(file);
-    return state == 'S' ? sum : -1;
-}
-
-/*
- * Opens the gate when the caller sleeps and goes on doing so. The caller is in its call, which
- * waits for the gate, or in pthread_join() after it. A driver may wait without sleeping, so there
- * is an end.
- */
+/* The caller is in its call, which waits for the gate, or in pthread_join() after it. */
 static void *open_gate(void *argument)
 {
-    enum { LOOKS = 1000 };
-    const struct timespec moment = {0, 1000000};
     const struct state_case *c = argument;
-    long long before = -1, after;
 
-    for (int i = 0; i < LOOKS; i++, before = after) {
-        after = switches_asleep(c->caller);
-        if (after >= 0 && after == before)
-            break;
-        nanosleep(&moment, NULL);
-    }
+    await_asleep(c->caller);
     clSetUserEventStatus(c->gate, CL_COMPLETE);
     return NULL;
 }

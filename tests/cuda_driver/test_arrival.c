@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -142,8 +143,9 @@ START_TEST(a_holder_that_becomes_another_program_is_passed_over)
         struct arrival_file *own = open_engines();
         uint64_t ticket;
 
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (arrival_enter(own, 0, 0, &shared->stop, &ticket))
-            execlp("sleep", "sleep", "60", (char *)NULL);
+            execlp("sleep", "sleep", "infinity", (char *)NULL);
         _exit(1);
     }
     await_tickets(file, 1);

@@ -1,8 +1,8 @@
 /*
  * The threads of the CUDA device's engines (cuda_cpu/driver/work.h): a thread that waits stays
- * awake only where that takes no core from the device's work. Times are those that one thread
- * spends on a core. A busy machine shortens them, because spinning ends by the clock. So a long
- * time is tried until it is seen, and of short times the median counts.
+ * awake only where that takes no core from the device's work. The clock of this program goes by
+ * the looks at it, a microsecond each. So the looks of a thread tell how long it was awake, on any
+ * machine.
  */
 #include <sched.h>
 #include <stdio.h>
@@ -17,85 +17,65 @@
 #include "cuda_cpu/driver/work_private.h"
 #include "harness.h"
 
-enum { TRIES = 101 };
+#define AWAKE  40 /* looks: the engines' threads and waiting threads spin for 50 us */
+#define ASLEEP 10
 
-#define AWAKE_NS  (40 * NSEC_PER_US) /* the engines' threads and waiting threads spin for 50 us */
-#define ASLEEP_NS (20 * NSEC_PER_US)
-#define LIMIT_NS  (20 * NSEC_PER_SEC) /* of trying */
+static _Atomic baton_nsec virtual_now = NSEC_PER_SEC;
+static _Thread_local atomic_uint looks; /* of this thread */
 
-static baton_nsec on_core(clockid_t clock)
+baton_nsec clock_now(void)
 {
-    struct timespec now;
-
-    ck_assert_int_eq(clock_gettime(clock, &now), 0);
-    return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
-}
-
-static bool is_awake(baton_nsec (*try)(void *), void *user)
-{
-    baton_nsec end_at = clock_now() + LIMIT_NS;
-
-    while (clock_now() < end_at)
-        if (try(user) >= AWAKE_NS)
-            return true;
-    return false;
-}
-
-static bool sleeps(baton_nsec (*try)(void *), void *user)
-{
-    int n_short = 0;
-
-    for (int i = 0; i < TRIES; i++)
-        n_short += try(user) < ASLEEP_NS;
-    return n_short > TRIES / 2;
+    atomic_fetch_add(&looks, 1);
+    return atomic_fetch_add(&virtual_now, NSEC_PER_US) + NSEC_PER_US;
 }
 
 static struct work_context alone;
 static struct work never = {.context = &alone}; /* is never done */
 
-/* How long a wait for it keeps the core. user: as work_queue::core. */
-static baton_nsec spin(void *user)
+/* The looks of a wait for it. core: as work_queue::core. */
+static unsigned spin(int core)
 {
-    baton_nsec before = on_core(CLOCK_THREAD_CPUTIME_ID);
+    unsigned before = atomic_load(&looks);
 
-    atomic_store(&driver.machine.engines[0][WORK_EXECUTION].core, *(int *)user);
+    atomic_store(&driver.machine.engines[0][WORK_EXECUTION].core, core);
     ck_assert(!work_spin(&never));
-    return on_core(CLOCK_THREAD_CPUTIME_ID) - before;
+    return atomic_load(&looks) - before;
 }
 
 START_TEST(a_thread_on_the_device_s_core_leaves_it_to_the_device)
 {
-    int core = sched_getcpu(), here = core + 1, elsewhere = core + 2, none = 0;
+    const int core = sched_getcpu();
     cpu_set_t one;
 
     ck_assert_int_ge(core, 0);
     CPU_ZERO(&one);
     CPU_SET((unsigned)core, &one);
     ck_assert_int_eq(sched_setaffinity(0, sizeof one, &one), 0);
-    ck_assert(sleeps(spin, &here));
-    ck_assert(is_awake(spin, &elsewhere));
-    ck_assert(is_awake(spin, &none)); /* the device has no core of its own */
+    ck_assert_uint_lt(spin(core + 1), ASLEEP);
+    ck_assert_uint_gt(spin(core + 2), AWAKE);
+    ck_assert_uint_gt(spin(0), AWAKE); /* the device has no core of its own */
 }
 END_TEST
 
 START_TEST(after_a_long_wait_a_thread_sleeps_at_once)
 {
-    int none = 0;
-
-    ck_assert(is_awake(spin, &none));
+    ck_assert_uint_gt(spin(0), AWAKE);
     work_waited(alone.device, NSEC_PER_MS);
-    ck_assert(sleeps(spin, &none));
+    ck_assert_uint_lt(spin(0), ASLEEP);
     work_waited(alone.device, 10 * NSEC_PER_US);
-    ck_assert(is_awake(spin, &none));
+    ck_assert_uint_gt(spin(0), AWAKE);
 }
 END_TEST
 
-static _Atomic baton_nsec ended; /* the engine's thread, on a core until the end of its operation */
+/* Of the engine's thread: its looks, and how many there were at the end of its operation. */
+static atomic_uint *engine_looks;
+static unsigned looks_at_end;
 
 static CUresult run(struct work *work)
 {
     (void)work;
-    ended = on_core(CLOCK_THREAD_CPUTIME_ID);
+    engine_looks = &looks;
+    looks_at_end = atomic_load(&looks);
     return CUDA_SUCCESS;
 }
 
@@ -109,13 +89,12 @@ static bool is_asleep(struct work_queue *queue)
     return asleep;
 }
 
-/* How long the engine's thread keeps its core after an operation, before it sleeps. */
-static baton_nsec run_one(void *user)
+/* The looks of the engine's thread from the end of an operation until it sleeps. */
+static unsigned run_one(struct work_context *context)
 {
     static const struct work_kind kind = {.name = "nothing", .run = run};
     struct work_queue *queue = &driver.machine.engines[0][WORK_EXECUTION];
-    struct work *work = work_new(&kind, WORK_EXECUTION, user, NULL);
-    clockid_t clock;
+    struct work *work = work_new(&kind, WORK_EXECUTION, context, NULL);
 
     ck_assert_ptr_nonnull(work);
     ck_assert_int_eq(work_submit(work, NULL), 0);
@@ -123,8 +102,7 @@ static baton_nsec run_one(void *user)
     work_unref(work);
     while (!is_asleep(queue))
         (void)sched_yield();
-    ck_assert_int_eq(pthread_getcpuclockid(queue->thread, &clock), 0);
-    return on_core(clock) - ended;
+    return atomic_load(engine_looks) - looks_at_end;
 }
 
 START_TEST(a_real_time_engine_sleeps_at_once)
@@ -138,9 +116,9 @@ START_TEST(a_real_time_engine_sleeps_at_once)
     ck_assert_int_eq(setenv("BATON_CUDA_CPU_ENGINES", file, 1), 0);
     ck_assert_int_eq(work_open(devices, 1), 0);
     work_context_init(&context, 0);
-    ck_assert(is_awake(run_one, &context));
+    ck_assert_uint_gt(run_one(&context), AWAKE);
     if (pthread_setschedparam(driver.machine.engines[0][WORK_EXECUTION].thread, SCHED_FIFO, &parameters) == 0)
-        ck_assert(sleeps(run_one, &context));
+        ck_assert_uint_lt(run_one(&context), ASLEEP);
     else
         printf("no permission for SCHED_FIFO: only an ordinary engine was tried\n");
     work_close();

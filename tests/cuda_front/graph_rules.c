@@ -14,23 +14,27 @@
  *     completion KERNELS  a launch that records an event is its newest record
  *     attributes KERNELS  a launch with attributes
  */
-#include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "asleep.h"
 #include "cuda_abi/driver_calls.h"
 #include "cuda_abi/memory_calls.h"
 #include "gated_words.h"
 
-/* Opens gate 1, and then gate 0, when the main thread has had time for its next calls. */
+/*
+ * Opens gate 1, and then gate 0, when the main thread has made its next calls: it is in one that
+ * waits for the gates, as streams of the context may, or in pthread_join().
+ */
 static void *open_late(void *unused)
 {
-    (void)poll(NULL, 0, 100); /* streams of the context may wait for the gates */
+    await_asleep(getpid());
     open_gate(1);
-    (void)poll(NULL, 0, 100);
+    await_asleep(getpid());
     open_gate(0);
     return unused;
 }

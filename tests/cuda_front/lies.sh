@@ -22,7 +22,7 @@ lying() { # WAY PROGRAM ...
     esac
     BATON_CUDA_LIBRARY=$build/tests/cuda_front/liblying-driver.so "${before[@]}" \
         "$build/baton" run --priority 50 --stats "$scratch/stats" "${with[@]}" -- \
-        timeout -s KILL 120 "$@" >"$scratch/out" 2>&1
+        timeout -s KILL $hangs "$@" >"$scratch/out" 2>&1
 }
 
 start_daemon

@@ -24,12 +24,7 @@ mkfifo "$scratch/input"
     <"$scratch/input" >"$scratch/out" 2>&1 &
 running=$!
 exec 7>"$scratch/input"
-for _ in $(seq 6000); do
-    grep -q ready "$scratch/out" && break
-    kill -0 $running 2>/dev/null || break
-    sleep 0.05
-done
-grep -q ready "$scratch/out"
+await $running grep -q ready "$scratch/out"
 verdict $? "the program runs: $(head -c 300 "$scratch/out")"
 
 "$build/baton" status >"$scratch/status" 2>&1

@@ -20,13 +20,14 @@ holds() { # NAME WAY COMMAND...
 }
 baton() { "$build/baton" run --device cpu "$@"; }
 one_rule() { # NAME WAY...
-    local name=$1 way program=(timeout -s KILL 120 "$rules" "$1" "$kernels")
+    local name=$1 way program=(timeout -s KILL "$hangs" "$rules" "$1" "$kernels")
     shift
     holds "$name" plain env LD_LIBRARY_PATH="$build/cuda-cpu" "${program[@]}"
     for way in "$@"; do
         case $way in
         idle) holds "$name" "$way" baton -- "${program[@]}" ;;
-        no-daemon) holds "$name" "$way" baton --socket "$scratch/nobody" -- "${program[@]}" ;;
+        no-daemon)
+            BATON_REQUIRE_DAEMON=0 holds "$name" "$way" baton --socket "$scratch/nobody" -- "${program[@]}" ;;
         queued) BATON_TEST_QUEUE=1 holds "$name" "$way" baton -- "${program[@]}" ;;
         slices) BATON_TEST_QUEUE=1 holds "$name" "$way" baton --slice 1 --chunk 4096 -- "${program[@]}" ;;
         esac

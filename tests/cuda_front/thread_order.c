@@ -7,8 +7,10 @@
  *     thread-order event    one records an event in a stream in which the other waits for it
  *     thread-order crossed  one records an event in the legacy stream, the other waits for it in a
  *                           blocking one
- *     thread-order fresh    one records a new event each time and waits for it, while the other has
- *                           a stream wait for it: what came before the record is there then
+ *     thread-order fresh [N]
+ *                           one records a new event each time, N times in all (2,000), and waits
+ *                           for it, while the other has a stream wait for it: what came before the
+ *                           record is there then
  */
 #include <pthread.h>
 #include <sched.h>
@@ -87,9 +89,8 @@ static int run(struct side sides[2])
 
 /* --- fresh --- */
 
-enum { FRESH = 2000 };
-
 static struct {
+    int rounds;
     CUcontext context;
     CUevent event;
     _Atomic int begun, waited; /* the round */
@@ -107,7 +108,7 @@ static void *wait_for_fresh(void *unused)
 
     MUST(cuCtxSetCurrent(fresh.context));
     MUST(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    for (int i = 1; i <= FRESH; i++) {
+    for (int i = 1; i <= fresh.rounds; i++) {
         await_round(&fresh.begun, i);
         for (volatile int turn = 0; turn < i * 37 % 8000; turn++)
             ; /* so that it meets the record at each of its steps */
@@ -132,7 +133,7 @@ static int run_fresh(void)
     MUST(cuMemHostAlloc((void **)&found, sizeof *found, 0));
     if (pthread_create(&thread, NULL, wait_for_fresh, NULL) != 0)
         exit(2);
-    for (int i = 1; i <= FRESH; i++) {
+    for (int i = 1; i <= fresh.rounds; i++) {
         MUST(cuEventCreate(&fresh.event, CU_EVENT_DISABLE_TIMING));
         MUST(cuMemsetD32Async(memory, (unsigned)i, (1 << 21) / 4, stream));
         MUST(cuMemcpyDtoHAsync_v2(found, memory, sizeof *found, stream));
@@ -144,13 +145,13 @@ static int run_fresh(void)
         MUST(cuEventDestroy_v2(fresh.event));
     }
     (void)pthread_join(thread, NULL);
-    printf("%d of %d came too early\n", n_wrong, FRESH);
+    printf("%d of %d came too early\n", n_wrong, fresh.rounds);
     return n_wrong > 0;
 }
 
 int main(int argc, char **argv)
 {
-    const char *what = argc == 2 ? argv[1] : "";
+    const char *what = argc >= 2 ? argv[1] : "";
     struct side sides[2] = {0};
     CUcontext context;
     CUstream stream;
@@ -158,8 +159,10 @@ int main(int argc, char **argv)
 
     MUST(cuInit(0));
     MUST(cuCtxCreate_v2(&context, 0, 0));
-    if (strcmp(what, "fresh") == 0)
+    if (strcmp(what, "fresh") == 0) {
+        fresh.rounds = argc == 3 ? (int)strtol(argv[2], NULL, 10) : 2000;
         return run_fresh();
+    }
     MUST(cuStreamCreate(&stream, 0));
     MUST(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
     sides[0].event = sides[1].event = event;

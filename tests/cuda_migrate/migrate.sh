@@ -121,7 +121,7 @@ failures() {
         cuModuleGetFunction cuFuncGetName cuFuncGetAttribute cuDeviceCanAccessPeer cuCtxSynchronize \
         cuCtxPushCurrent_v2 cuDeviceGetCount cuEventRecord cuEventCreate; do
         for n in 1 2 3 9; do
-            BATON_CUDA_CPU_FAIL=$name:$n:999 follow failing timeout -s KILL 300 "$state" "$kernels" 60 \
+            BATON_CUDA_CPU_FAIL=$name:$n:999 follow failing timeout -s KILL $hangs "$state" "$kernels" 60 \
                 "$n" >"$scratch/out" 2>&1
             status=$?
             [ "$status" -ne 0 ] || ! grep -q 'a move' "$scratch/stats.failing" || met=$((met + 1))
@@ -168,29 +168,23 @@ plan: $scratch/plan.yaml
 CONFIG
 }
 
-# Waits until both programs have ended jobs and all tasks, or none for this rule, have their bounds
-# claimed. Bounds can be claimed before both programs are there.
+# Have both programs ended jobs, and have all tasks, or none for this rule, their bounds claimed?
+# Bounds can be claimed before both programs are there.
 claimed() { # all|none [RULE]
-    for _ in $(seq 6000); do
-        "$build/baton" status --json >"$scratch/status" 2>/dev/null
-        case $1,$(grep -c '"bound_claimed": true' "$scratch/status"),$(
-            grep -c '"bound_claimed": false' "$scratch/status") in
-        all,2,0) [ "$(grep -c '"processes": 1' "$scratch/status")" -ne 2 ] ||
-            grep -q '"jobs": 0,' "$scratch/status" || return 0 ;;
-        none,0,2) ! grep -q "${2:-}" "$scratch/status" || return 0 ;;
-        esac
-        sleep 0.05
-    done
-    return 1
+    daemon_status >"$scratch/status"
+    case $1,$(grep -c '"bound_claimed": true' "$scratch/status"),$(
+        grep -c '"bound_claimed": false' "$scratch/status") in
+    all,2,0)
+        [ "$(grep -c '"processes": 1' "$scratch/status")" -eq 2 ] &&
+            ! grep -q '"jobs": 0,' "$scratch/status" ;;
+    none,0,2) grep -q "${2:-}" "$scratch/status" ;;
+    *) false ;;
+    esac
 }
 
-ruled() { # RULE: waits until it is the one that keeps bounds from being claimed
-    for _ in $(seq 6000); do
-        "$build/baton" status --json >"$scratch/status" 2>/dev/null
-        ! grep -q "\"model_rule\": \"$1\"" "$scratch/status" || return 0
-        sleep 0.05
-    done
-    return 1
+ruled() { # RULE: is it the one that keeps bounds from being claimed?
+    daemon_status >"$scratch/status"
+    grep -q "\"model_rule\": \"$1\"" "$scratch/status"
 }
 
 claims() {
@@ -207,7 +201,7 @@ claims() {
     "$build/baton" run --require-daemon --device cpu --task one --period 2000 -- "$task" "$kernels" 20000 \
         "$scratch/go" "$scratch/spoil.none" >"$scratch/out.core" 2>&1 &
     programs+=($!)
-    ruled partition
+    await "${programs[0]}" ruled partition
     verdict $? "a device that is a core needs a partition: $(grep -o '"model[^,]*' "$scratch/status")"
     rm -f "$scratch/go"
     wait "${programs[0]}"
@@ -215,7 +209,9 @@ claims() {
     programs=()
     export BATON_CUDA_CPU_TIMES=block:1000 # no core computes: the device is a GPU for batond
     start_daemon --config "$scratch/config"
-    if ! "$build/baton" status --json | grep -q '"realtime": true'; then
+    daemon_status >"$scratch/status"
+    verdict $? "batond answers"
+    if grep -q '"realtime": false' "$scratch/status"; then
         echo "left out: no permission for real-time scheduling, so no bound is claimed"
         return
     fi
@@ -226,10 +222,10 @@ claims() {
             >"$scratch/out.$name" 2>&1 &
         programs+=($!)
     done
-    claimed all
+    await "${programs[0]}" claimed all
     verdict $? "bounds are claimed for programs that follow: $(grep -o '"model[^,]*' "$scratch/status")"
     touch "$scratch/spoil.two"
-    claimed none placement
+    await "${programs[1]}" claimed none placement
     verdict $? "no bound is claimed beside one that stays: $(grep -o '"model[^,]*' "$scratch/status")"
     rm -f "$scratch/go"
     for i in 0 1; do

@@ -106,7 +106,17 @@ struct settings fixture_settings(const struct fixture *fixture, const char *name
     (void)snprintf(settings.socket, sizeof settings.socket, "%s", fixture->socket);
     (void)snprintf(settings.name, sizeof settings.name, "%s", name);
     settings.priority = priority;
+    settings.require_daemon = true;
     return settings;
+}
+
+int fixture_session(const struct settings *settings, struct session **ret_session)
+{
+    int result;
+
+    while ((result = session_open(settings, NULL, ret_session)) == -ECONNREFUSED)
+        nap();
+    return result;
 }
 
 /*
@@ -236,33 +246,6 @@ bool fixture_has_children(pid_t pid)
     return text[0] != 0;
 }
 
-baton_nsec fixture_held_up(pid_t pid)
-{
-    unsigned long long sum = 0;
-    const struct dirent *entry;
-    char path[320];
-    DIR *threads;
-
-    (void)snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-    threads = opendir(path);
-    while (threads && (entry = readdir(threads))) {
-        unsigned long long ran = 0;
-        unsigned long long waited = 0;
-        FILE *file;
-
-        (void)snprintf(path, sizeof path, "/proc/%d/task/%s/schedstat", (int)pid, entry->d_name);
-        file = entry->d_name[0] == '.' ? NULL : fopen(path, "r");
-        if (!file)
-            continue;
-        if (fscanf(file, "%llu %llu", &ran, &waited) == 2)
-            sum += waited;
-        (void)fclose(file);
-    }
-    if (threads)
-        (void)closedir(threads);
-    return (baton_nsec)sum;
-}
-
 /* ---- puppets ---- */
 
 static char obey(struct session *session, struct lease *lease, char order)
@@ -318,7 +301,7 @@ static void puppet_main(const struct settings *settings, const char *device, enu
     char order;
 
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (session_open(settings, NULL, &session) < 0 || lease_open(session, device, engine, &lease) < 0)
+    if (fixture_session(settings, &session) < 0 || lease_open(session, device, engine, &lease) < 0)
         _exit(3);
     (void)!write(answers, "!", 1);
     while (read(orders, &order, 1) == 1 && order != PUPPET_QUIT) {

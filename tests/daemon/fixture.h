@@ -28,8 +28,17 @@ void fixture_restart(struct fixture *fixture, const char *const extra[]);
 void fixture_kill_daemon(struct fixture *fixture, int signal_number);
 void fixture_done(struct fixture *fixture);
 
-/* Settings that connect there. */
+/*
+ * Settings of a client that is scheduled there: opening its session fails if the daemon does not
+ * welcome it.
+ */
 struct settings fixture_settings(const struct fixture *fixture, const char *name, int priority);
+
+/*
+ * Opens a session as soon as a daemon welcomes it: none may listen yet, or it may not know yet that
+ * clients before this one are gone. As session_open().
+ */
+int fixture_session(const struct settings *settings, struct session **ret_session);
 
 /* Waits until condition(argument) holds; fails the test with `what` after FIXTURE_LIMIT. */
 void fixture_wait(bool (*condition)(void *argument), void *argument, const char *what);
@@ -51,12 +60,6 @@ baton_nsec fixture_timer(pid_t pid);
 
 /* Has the process children? */
 bool fixture_has_children(pid_t pid);
-
-/*
- * Nanoseconds that the threads of a process, all together, were ready to run and had no processor:
- * what a busy machine took from them. A thread that waits for another one adds nothing.
- */
-baton_nsec fixture_held_up(pid_t pid);
 
 /* ---- clients as processes ---- */
 

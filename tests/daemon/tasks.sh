@@ -7,6 +7,8 @@ scratch=$(mktemp -d) || exit 1
 export XDG_RUNTIME_DIR=$scratch XDG_CONFIG_HOME=$scratch/config BATON_SOCKET=$scratch/s
 export BATON_LAYER=$BATON_BUILD/libbaton-layer.so
 unset BATON_PRIORITY BATON_TASK BATON_NAME OPENCL_LAYERS
+# shellcheck source=tests/patience.sh
+. "$BATON_SOURCE/tests/patience.sh"
 passed=0
 failed=0
 daemon=
@@ -26,11 +28,14 @@ start() { # [OPTION...]
     grep -q '^planner_ms:' "$scratch/c.yaml" || echo 'planner_ms: 600000' >>"$scratch/c.yaml"
     "${machine[@]}" "$BATON_BUILD/batond" --foreground --config "$scratch/c.yaml" "$@" 2>"$scratch/log" &
     daemon=$!
-    for _ in $(seq 6000); do "$baton" status >/dev/null 2>&1 && return; sleep 0.02; done
+    export BATON_REQUIRE_DAEMON=1 # no program runs unscheduled because the machine is busy
+    await "$daemon" answers || verify "batond answers" false
 }
+answers() { "$baton" status >/dev/null 2>&1; }
 stop() {
     [ -n "$daemon" ] && kill "$daemon" 2>/dev/null && wait "$daemon" 2>/dev/null
     daemon=
+    unset BATON_REQUIRE_DAEMON
 }
 finish() {
     stop

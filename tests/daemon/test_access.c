@@ -186,7 +186,7 @@ static unsigned planned_priority(const struct fixture *fixture, int asked)
     struct session *session;
     baton_nsec until_at = clock_now() + FIXTURE_LIMIT;
 
-    ck_assert_int_eq(session_open(&settings, NULL, &session), 0);
+    ck_assert_int_eq(fixture_session(&settings, &session), 0);
     while (plan.priority == 0 && clock_now() < until_at)
         session_plan(session, &plan);
     session_close(session);

@@ -93,6 +93,7 @@ static void *open_session(void *fixture)
     struct settings settings = fixture_settings(fixture, "victim", 50);
     struct session *session = NULL;
 
+    settings.require_daemon = false; /* one that hangs up may be gone before the session is open */
     ck_assert_int_eq(session_open(&settings, NULL, &session), 0);
     return session;
 }

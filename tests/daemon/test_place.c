@@ -1,6 +1,7 @@
 /* Which GPU for a job: the predictor alone, and the question over the real wire. */
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 
 #include "client/place.h"
 #include "daemon/moves.h"
@@ -16,15 +17,21 @@ struct program {
     struct lease *leases[2];
 };
 
-static struct program start(const struct fixture *fixture, const char *name)
+static struct program start_with(const struct settings *settings)
 {
-    struct settings settings = fixture_settings(fixture, name, 50);
     struct program program;
 
-    ck_assert_int_eq(session_open(&settings, NULL, &program.session), 0);
+    ck_assert_int_eq(session_open(settings, NULL, &program.session), 0);
     ck_assert_int_eq(lease_open(program.session, "test:0", ENGINE_EXECUTION, &program.leases[0]), 0);
     ck_assert_int_eq(lease_open(program.session, "test:1", ENGINE_EXECUTION, &program.leases[1]), 0);
     return program;
+}
+
+static struct program start(const struct fixture *fixture, const char *name)
+{
+    struct settings settings = fixture_settings(fixture, name, 50);
+
+    return start_with(&settings);
 }
 
 /* The GPU that is chosen, as a bit; asserts that the daemon chose it, however long that takes. */
@@ -164,10 +171,13 @@ END_TEST
 START_TEST(without_a_daemon_the_data_decides)
 {
     struct fixture fixture = {.socket = "/nonexistent/socket"};
+    struct settings settings = fixture_settings(&fixture, "alone", 50);
     struct place_request request = {.home = 1, .bytes = MIB};
-    struct program program = start(&fixture, "alone");
+    struct program program;
     uint32_t chosen = 0;
 
+    settings.require_daemon = false;
+    program = start_with(&settings);
     ck_assert_int_eq(place_choose(program.session, program.leases, 2, &request, &chosen), PLACE_PASSED);
     ck_assert_uint_eq(chosen, 2);
     request.home = PLACE_NOWHERE;
@@ -188,6 +198,7 @@ START_TEST(a_daemon_that_does_not_answer_in_time_decides_nothing)
 
     fixture_start(&fixture, CONFIG, NULL);
     program = start(&fixture, "a");
+    ck_assert_int_eq(unsetenv("BATON_TEST_PATIENCE"), 0); /* the limit of a program is what is tested */
     ck_assert_int_eq(kill(fixture.daemon, SIGSTOP), 0);
     ck_assert_int_eq(place_choose(program.session, program.leases, 2, &request, &chosen), PLACE_PASSED);
     ck_assert_uint_eq(chosen, 2); /* where the data is */

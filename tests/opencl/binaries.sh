@@ -163,7 +163,7 @@ PY
     OPENCL_LAYERS=$build/libbaton-layer.so BATON_SLICE=2 BATON_PRIORITY=10 BATON_STATS=$scratch/stats \
         timeout 900 /usr/bin/python3 "$scratch/kept.py" "$scratch/go" >"$scratch/out" 2>&1 &
     hog=$!
-    wait_for_holder
+    wait_for_holder $hog
     OPENCL_LAYERS=$build/libbaton-layer.so BATON_PRIORITY=80 timeout 900 "$build/examples/demo/urgent" \
         --steps 100 --period 5 --jobs 200 >"$scratch/urgent" &&
         grep -q "jobs 200 .* wrong 0" "$scratch/urgent"

@@ -17,7 +17,7 @@ for device in basic pthread; do
     OPENCL_LAYERS=$build/libbaton-layer.so BATON_PRIORITY=10 "$build/tests/opencl/layer-load" 7200 10000 0 \
         >"$scratch/hog" 2>&1 &
     hog=$!
-    wait_for_holder
+    wait_for_holder $hog
     timeout 900 "$build/baton" run --require-daemon --priority 50 --slice 1 --stats "$scratch/stats" -- \
         "$program" "$scratch/beside.bytes" >"$scratch/beside"
     verdict $? "$device, beside a hog: $(tail -n 1 "$scratch/beside")"
@@ -29,5 +29,6 @@ for device in basic pthread; do
     verdict $? "$device: the same bytes"
     [ "$(number pieces)" -gt 0 ] && [ "$(number pieces)" -gt "$(number kernel_launches)" ]
     verdict $? "$device: its launches run in pieces ($(number pieces) of $(number kernel_launches))"
+    stop_daemon TERM
 done
 report

@@ -26,7 +26,7 @@ begin() { # NAME COMMAND...: in the background until `end NAME`; it holds an eng
     : >"$scratch/go"
     "$@" >"$scratch/$name" &
     beside=$!
-    wait_for_holder
+    wait_for_holder $beside
 }
 end() { # NAME WHAT: it may end, and its results are right
     rm "$scratch/go"
@@ -130,12 +130,11 @@ begin full under 80 "$scratch/full.json" env FAKE_CL="group_ns scale 200000" FAK
 under 10 "$scratch/humble.json" env FAKE_CL="group_ns scale 200000" FAKE_CL_LOG="$scratch/humble.log" \
     "$load" 60x 1 0 >"$scratch/humble" &
 humble=$!
-wait_for_client 2
+wait_for_client 2 $humble
 wanted=$(($(wc -l <"$scratch/full.log") + 5000)) # a second of launches with both there
-for _ in $(seq 6000); do
-    [ "$(wc -l <"$scratch/full.log")" -ge "$wanted" ] && break
-    sleep 0.05
-done
+has_lines() { [ "$(wc -l <"$1")" -ge "$2" ]; } # FILE NUMBER
+await $beside has_lines "$scratch/full.log" "$wanted"
+verdict $? "both are there for a second"
 end full "a program that keeps its pipeline full computes right"
 wait $humble
 verdict $? "so does a less urgent one beside it ($(cat "$scratch/humble"))"
@@ -146,24 +145,28 @@ between=$(awk '
 [ "$between" -le 3 ] # with a turn every 5 ms all 60
 by_clock $? "a full pipeline lets no less urgent program in between ($between of 60)"
 
-# A daemon that takes its time is waited for, not passed by: up to 30 s where it is required, 2 s
-# otherwise.
+# A daemon that takes its time is waited for, not passed by: for longer where it is required. The
+# program that gives up after 2 s lives by the real clock, because the virtual one stands while a
+# program that lives by it is stopped.
 connections() { # with the daemon, accepted or not
     grep -cF "$scratch/socket" /proc/net/unix
 }
 wait_for_client 0
 kill -STOP "$daemon"
 before=$(connections)
-BATON_REQUIRE_DAEMON=1 under 50 "$scratch/late.json" "$load" 0.1 1 0 >"$scratch/late" 2>&1 &
+under 50 "$scratch/late.json" "$load" 0.1 1 0 >"$scratch/late" 2>&1 &
 late=$!
-for _ in $(seq 6000); do
-    [ "$(connections)" -gt "$before" ] && break
-    sleep 0.02
-done
-sleep 3
+has_connections() { [ "$(connections)" -gt "$1" ]; } # MORE THAN
+await $late has_connections "$before"
+verdict $? "a program connects with a daemon that stands still"
+env -u BATON_REQUIRE_DAEMON -u BATON_TEST_PATIENCE OPENCL_LAYERS="$build/libbaton-layer.so" \
+    BATON_STATS="$scratch/gone.json" timeout 900 "$load" 1x 1 0 >"$scratch/gone" 2>&1
+verdict $? "a daemon that is not required is given up ($(cat "$scratch/gone"))"
+kill -0 $late && [ ! -s "$scratch/late" ]
+verdict $? "a required one is still waited for ($(cat "$scratch/late"))"
 kill -CONT "$daemon"
 wait $late
-verdict $? "a required daemon that answers after 3 s is waited for ($(cat "$scratch/late"))"
+verdict $? "until it answers ($(cat "$scratch/late"))"
 
 # Without priorities of their own, `adaptive` puts the program with short jobs first (GPES).
 begin long under adaptive "$scratch/long.json" "$load" "$scratch/go" 2000 0
@@ -180,7 +183,7 @@ by_clock $? "short jobs go first under adaptive (40 in $took ms)"
 begin hog under 10 "$scratch/hog.json" "$load" "$scratch/go" 500 0
 stop_daemon KILL
 start_daemon
-wait_for_holder # it has connected again
+wait_for_holder $beside # it has connected again
 end hog "a daemon that dies and comes back changes no result"
 stop_daemon TERM
 
@@ -239,7 +242,7 @@ beside() { # COMMAND...: what awake says in the middle of it
     OPENCL_LAYERS=$build/libbaton-layer.so BATON_PRIORITY=50 "$@" "${on_clock[@]}" "$load" 1000000x 1 5 \
         >"$scratch/out" &
     local program=$!
-    wait_for_client
+    wait_for_client 1 $program
     awake
     kill $program
     wait $program 2>/dev/null

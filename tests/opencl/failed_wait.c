@@ -1,7 +1,8 @@
 /*
  * Copies in chunks whose wait list has a command that is in the driver and then fails. The copy
  * fails, as without the layer, and nothing is copied. On the fake driver, whose fill is slow and
- * fails. Ends with `N passed, N failed`.
+ * fails; by a virtual clock, so that it fails when the program waits. Ends with `N passed, N
+ * failed`.
  */
 #include <CL/cl.h>
 #include <stdio.h>

@@ -88,11 +88,12 @@ printf '%s\n' "$head while (atomic_or(a, 0) == 77) ; a[i] = a[i] * factor + 1; }
 OPENCL_LAYERS=$build/libbaton-layer.so BATON_NAME=reasoner FAKE_CL="group_ns scale 200000000" \
     "$build/tests/opencl/layer-load" 600 1 0 >/dev/null 2>&1 &
 program=$!
-for _ in $(seq 6000); do
-    "$build/baton" status --json >"$scratch/status.json"
-    grep -q few-groups "$scratch/status.json" && grep -q '"advice"' "$scratch/status.json" && break
-    sleep 0.05
-done
+advised() {
+    daemon_status >"$scratch/status.json"
+    grep -q few-groups "$scratch/status.json" && grep -q '"advice"' "$scratch/status.json"
+}
+await $program advised
+verdict $? "a program that runs is advised: $(cat "$scratch/status.json")"
 "$build/baton" status >"$scratch/status.txt"
 "$build/baton" trace -o "$scratch/trace.json" >/dev/null
 kill $program 2>/dev/null

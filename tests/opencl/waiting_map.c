@@ -3,19 +3,23 @@
  * another thread has enqueued a migration. On a driver that wants migrations enqueued alone, the
  * map must not keep the other thread out.
  */
+#include "asleep.h"
+
 #include <CL/cl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
-enum { BYTES = 4096, PATIENCE_MS = 20000 };
+enum { BYTES = 4096, PATIENCE_MS = 300000 };
 
 static cl_context context;
 static cl_command_queue queue, other;
 static cl_mem mapped, migrated;
 static atomic_bool entered, open_now, done;
+static atomic_int mapper; /* the thread that maps */
 
 static void pause_ms(void)
 {
@@ -32,9 +36,11 @@ static void CL_CALLBACK stay(void *unused)
 
 static void *map(void *unused)
 {
-    void *pointer = clEnqueueMapBuffer(queue, mapped, CL_TRUE, CL_MAP_READ, 0, BYTES, 0, NULL, NULL, NULL);
+    void *pointer;
 
     (void)unused;
+    atomic_store(&mapper, gettid());
+    pointer = clEnqueueMapBuffer(queue, mapped, CL_TRUE, CL_MAP_READ, 0, BYTES, 0, NULL, NULL, NULL);
     clEnqueueUnmapMemObject(queue, mapped, pointer, 0, NULL, NULL);
     return NULL;
 }
@@ -70,8 +76,9 @@ int main(void)
     while (!atomic_load(&entered))
         pause_ms();
     pthread_create(&threads[0], NULL, map, NULL);
-    for (int ms = 0; ms < 200; ms++) /* most likely the thread is in the driver then */
+    while (!atomic_load(&mapper))
         pause_ms();
+    await_asleep(atomic_load(&mapper)); /* it waits, most likely in the driver */
     pthread_create(&threads[1], NULL, migrate, NULL);
     for (int ms = 0; ms < PATIENCE_MS && !atomic_load(&done); ms++)
         pause_ms();

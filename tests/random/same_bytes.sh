@@ -3,38 +3,19 @@
 # the commands take: the same hashes. A failure says the seed, the way, the fewest steps that still
 # fail, and the command that repeats it. BATON_SOAK=1: more seeds (BATON_SEEDS says how many) and
 # more ways. Ends with `N passed, N failed`.
-set -uo pipefail
-build=$BATON_BUILD
+# shellcheck source=tests/stage.sh
+. "$(dirname "$0")/../stage.sh"
 random=$build/tests/random/random
 layer=$build/libbaton-layer.so
 fake=OCL_ICD_VENDORS=$build/tests/fake_driver/libfake-opencl.so
-scratch=$(mktemp -d) || exit 1
-daemon=
 rival=
-finish() {
-    rm -f "$scratch/go"
-    [ -z "$rival" ] || wait "$rival"
-    [ -z "$daemon" ] || { kill "$daemon" && wait "$daemon"; } 2>/dev/null
-    rm -rf "$scratch"
-}
-trap finish EXIT
-export BATON_CACHE_DIR=$scratch/cache HOME=$scratch XDG_RUNTIME_DIR=$scratch
-export BATON_TRANSLATE=$build/baton-translate BATON_SOCKET=/nonexistent/baton.sock
+trap 'rm -f "$scratch/go"; [ -z "$rival" ] || wait "$rival"; finish' EXIT
 soak=${BATON_SOAK:-}
-# The few programs of `make test` stay compiled for the next run.
-[ -z "$soak" ] || POCL_CACHE_DIR=$scratch/pocl
-export POCL_CACHE_DIR=${POCL_CACHE_DIR:-$build/tests/pocl-cache/random}
-mkdir -p "$POCL_CACHE_DIR"
+# The few programs of `make test` stay compiled for the next run; the many of the soak do not.
+if [ -n "$soak" ]; then export POCL_CACHE_DIR=$scratch/pocl && mkdir "$POCL_CACHE_DIR"; fi
 seeds=${BATON_SEEDS:-$([ -n "$soak" ] && echo 200 || echo 3)}
 repeats=$([ -n "$soak" ] && echo 100 || echo 4)
 limit=$([ -n "$soak" ] && echo 3000 || echo 900) # seconds for one way
-passed=0
-failed=0
-
-# The status comes first: a substitution in the name would replace it.
-verdict() { # STATUS NAME
-    if [ "$1" -eq 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAILED: $2"; fi
-}
 
 # The fewest steps with which one of three runs of the seed still fails, by halves.
 shrink() { # SEED SETTINGS... -- OPTIONS...
@@ -80,7 +61,7 @@ run_way() { # REFERENCE FIELD SETTINGS... -- OPTIONS...
     while [ "$1" != -- ]; do words+=("$1"); shift; done
     shift
     rm -f "$scratch/stats"
-    env "${words[@]}" BATON_STATS="$scratch/stats" timeout "$limit" "$random" "$@" 1 "$seeds" \
+    timeout "$limit" env "${words[@]}" BATON_STATS="$scratch/stats" "$random" "$@" 1 "$seeds" \
         >"$scratch/lines" 2>&1
     status=$?
     cmp -s "$reference" "$scratch/lines" || status=$((status ? status : 1))
@@ -89,14 +70,11 @@ run_way() { # REFERENCE FIELD SETTINGS... -- OPTIONS...
 }
 
 # The same under Baton. The statistics show that it was there, and did what the way is about: FIELD
-# is above zero. Beside a rival that is a matter of which runs when: then again until it is.
+# is above zero.
 way() { # NAME REFERENCE FIELD SETTINGS... -- OPTIONS...
     local name=$1 reference=$scratch/$2 field=$3 status=0 seen=
     shift 3
-    for _ in $(seq "$([ -n "$rival" ] && echo 100 || echo 1)"); do
-        run_way "$reference" "$field" "$@"
-        { [ $status -eq 0 ] && [ "${seen:-0}" -eq 0 ]; } || break
-    done
+    run_way "$reference" "$field" "$@"
     verdict $status "$name"
     [ "${seen:-0}" -gt 0 ]
     verdict $? "$name: $field is ${seen:-nowhere}"
@@ -117,18 +95,8 @@ again() { # NAME SEED SETTINGS... -- OPTIONS...
     [ -z "$soak" ] || echo "$name: seed $seed $repeats times"
 }
 
-start_daemon() {
-    "$build/batond" --socket "$scratch/socket" --foreground >"$scratch/log" 2>&1 &
-    daemon=$!
-    for _ in $(seq 6000); do
-        [ -S "$scratch/socket" ] && return
-        sleep 0.05
-    done
-}
-
-# A more urgent program on the same device, with pauses: it makes the other one yield, and lets it
-# live.
-start_rival() { # SETTINGS... -- OPTIONS...
+# More urgent programs on the same device, one after the other: they make the other one yield.
+start_rivals() { # SETTINGS... -- OPTIONS...
     local words=()
     while [ "$1" != -- ]; do words+=("$1"); shift; done
     shift
@@ -136,20 +104,30 @@ start_rival() { # SETTINGS... -- OPTIONS...
     : >"$scratch/rival"
     for seed in $(seq 1000 9999); do
         [ -e "$scratch/go" ] || break
-        env "${words[@]}" OPENCL_LAYERS="$layer" BATON_SOCKET="$scratch/socket" BATON_PRIORITY=80 \
+        env "${words[@]}" OPENCL_LAYERS="$layer" BATON_PRIORITY=80 \
             timeout 900 "$random" "$@" -n 20 "$seed" >>"$scratch/rival" 2>&1 ||
             echo "the rival's seed $seed" >>"$scratch/rival"
         sleep 0.1
     done &
     rival=$!
+    wait_for_holder $rival
+}
+
+# A more urgent program on the fake driver that is there all the time: by a virtual clock it wants
+# the device every half millisecond.
+start_rival() { # SETTING...
+    : >"$scratch/go"
+    env "$@" OPENCL_LAYERS="$layer" BATON_PRIORITY=80 \
+        "$build/tests/opencl/layer-load" "$scratch/go" 1 0.5 >"$scratch/rival" 2>&1 &
+    rival=$!
+    wait_for_holder $rival
 }
 
 stop_rival() {
     rm "$scratch/go"
     wait "$rival"
+    verdict $? "the rival ends well ($(tail -n 1 "$scratch/rival"))"
     rival=
-    ! grep -v '^[0-9]* [0-9a-f]*$' "$scratch/rival"
-    verdict $? "the rival's own results"
 }
 
 plain alone POCL_DEVICES=pthread --
@@ -180,13 +158,22 @@ if [ -n "$soak" ]; then
 fi
 
 start_daemon
-start_rival POCL_DEVICES=basic --
-way "with a rival" alone pieces POCL_DEVICES=basic BATON_SOCKET="$scratch/socket" BATON_PRIORITY=20 --
+start_rivals POCL_DEVICES=basic --
+way "with rivals" alone pieces POCL_DEVICES=basic BATON_SLICE=64 BATON_PRIORITY=20 --
 stop_rival
-start_rival "$fake" "FAKE_CL=group_ns scale 20000; group_ns add 20000" -- -p
-way "fake driver, with a rival" fake yields "$fake" "FAKE_CL=group_ns scale 20000; group_ns add 20000" \
-    BATON_SOCKET="$scratch/socket" BATON_PRIORITY=20 -- -p
+! grep -v '^[0-9]* [0-9a-f]*$' "$scratch/rival"
+verdict $? "the rivals' own results"
+start_rivals "$fake" "FAKE_CL=group_ns scale 20000; group_ns add 20000" -- -p
+way "fake driver, with rivals" fake kernel_launches "$fake" \
+    "FAKE_CL=group_ns scale 20000; group_ns add 20000" BATON_PRIORITY=20 -- -p
 stop_rival
-
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+! grep -v '^[0-9]* [0-9a-f]*$' "$scratch/rival"
+verdict $? "the rivals' own results on the fake driver"
+if start_clock; then # else nothing makes the other one yield for certain
+    start_daemon
+    clocked=("$fake" "FAKE_CL=group_ns scale 20000; group_ns add 20000" "${on_clock[@]:1}")
+    start_rival "${clocked[@]}"
+    way "fake driver, giving way" fake yields "${clocked[@]}" BATON_PRIORITY=20 -- -p
+    stop_rival
+fi
+report

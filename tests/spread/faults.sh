@@ -126,6 +126,10 @@ for slow in 1 0; do
     by_clock $? "the boundary moves into device $slow's half ($(groups_of 0) : $(groups_of 1))"
 done
 
+has_run() { # LAUNCHES
+    [ "$(grep -c '^NDRangeKernel' "$scratch/log" 2>/dev/null)" -ge "$1" ] 2>/dev/null
+}
+
 # A program killed between split and merge: both devices are free for the next one.
 for commands in 1 10 25; do # that have ended, while others run
     rm -f "$scratch/log"
@@ -133,11 +137,8 @@ for commands in 1 10 25; do # that have ended, while others run
         OPENCL_LAYERS=$build/libbaton-layer.so BATON_GPUS=2 "${on_clock[@]}" \
         "$load" 1000000x 400 0 1 1 >/dev/null 2>&1 &
     victim=$!
-    for _ in $(seq 6000); do
-        [ "$(grep -c '^NDRangeKernel' "$scratch/log" 2>/dev/null)" -ge "$commands" ] 2>/dev/null && break
-        sleep 0.05
-    done
-    kill -KILL $victim
+    await $victim has_run "$commands" && kill -KILL $victim
+    verdict $? "a program is killed after $commands launches"
     wait $victim 2>/dev/null
 done
 spread "group_ns scale 20000" 20 400
@@ -146,11 +147,14 @@ verdict $? "after a program was killed in a split launch ($(cat "$scratch/out"))
 verdict $? "after a program was killed both devices work ($(number split_launches))"
 
 # Two programs split at the same time: each waits for the other's devices, none for ever.
+touch "$scratch/go"
 FAKE_CL="group_ns scale 10000" OPENCL_LAYERS=$build/libbaton-layer.so BATON_GPUS=2 \
-    BATON_PRIORITY=10 timeout 900 "${on_clock[@]}" "$load" 200x 300 0 >"$scratch/other" 2>&1 &
+    BATON_PRIORITY=10 timeout 900 "${on_clock[@]}" "$load" "$scratch/go" 300 0 >"$scratch/other" 2>&1 &
 other=$!
+wait_for_holder $other
 BATON_PRIORITY=80 spread "group_ns scale 10000" 100 300
 verdict $? "two programs split at once: the urgent one ($(cat "$scratch/out"))"
+rm "$scratch/go"
 wait $other
 verdict $? "two programs split at once: the other one ($(cat "$scratch/other"))"
 
@@ -159,7 +163,7 @@ verdict $? "two programs split at once: the other one ($(cat "$scratch/other"))"
 FAKE_CL="group_ns scale 100000" OPENCL_LAYERS=$build/libbaton-layer.so "${on_clock[@]}" \
     "$load" 1000000x 2000 0 >/dev/null 2>&1 &
 hog=$!
-wait_for_holder
+wait_for_holder $hog
 export BATON_PLACEMENT=chosen
 GPUS=1 spread "group_ns scale 20000" 20 300
 verdict $? "a placed job: nothing wrong ($(cat "$scratch/out"))"

@@ -4,6 +4,8 @@
  * devices and launches split over both. Native kernels keep a device busy until the test opens
  * their gate.
  */
+#include "asleep.h"
+
 #include <CL/cl.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -13,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { N = 4096, PATIENCE_MS = 20000 };
+enum { N = 4096, PATIENCE_MS = 300000 };
 
 static const char source[] = "kernel void scale(global int *a, int factor)\n"
                              "{ size_t i = get_global_id(0); a[i] = a[i] * factor + 1; }\n"
@@ -197,10 +199,11 @@ static bool done_in_time(struct reader *reader)
     struct timespec until;
     bool done;
 
-    clock_gettime(CLOCK_REALTIME, &until);
+    clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += PATIENCE_MS / 1000;
     pthread_mutex_lock(&reader->lock);
-    while (!reader->done && pthread_cond_timedwait(&reader->changed, &reader->lock, &until) == 0)
+    while (!reader->done &&
+           pthread_cond_clockwait(&reader->changed, &reader->lock, CLOCK_MONOTONIC, &until) == 0)
         ;
     done = reader->done;
     pthread_mutex_unlock(&reader->lock);
@@ -221,24 +224,6 @@ static bool over_in_time(cl_event event)
     return status == CL_COMPLETE;
 }
 
-/* Sleeps: it waits for the device, with the lock held. */
-static void wait_until_it_sleeps(pid_t thread)
-{
-    char path[64], line[256], state = '?';
-    const struct timespec moment = {.tv_nsec = 20000000};
-    FILE *file;
-
-    (void)snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)thread);
-    for (int rounds = 0; rounds < 5; rounds += state == 'S') {
-        nanosleep(&moment, NULL);
-        file = fopen(path, "r");
-        if (file && fgets(line, sizeof line, file))
-            (void)sscanf(strrchr(line, ')'), ") %c", &state);
-        if (file)
-            (void)fclose(file);
-    }
-}
-
 /* The last use of a buffer ends while another thread merges, and waits for a device. */
 static void ends_of_commands(void)
 {
@@ -252,7 +237,7 @@ static void ends_of_commands(void)
     used = keep_busy(cl.queue, &home, ending);
     busy = keep_busy(cl.away, &away, NULL);
     start_reader(&reader, cl.second, merged);
-    wait_until_it_sleeps(reader.id);
+    await_asleep(reader.id); /* it waits for the device, with the lock held */
     clReleaseMemObject(ending);
     open_gate(&home);
     check("a command ends while another thread merges", over_in_time(used));

@@ -88,32 +88,37 @@ verdict $? "launches whose groups have elements in common stay on one device ($(
 
 # With a daemon: shares take leases of their devices' engines.
 start_daemon
-BATON_SOCKET=$scratch/socket spread 2
+spread 2
 same "two devices under a daemon"
 adds_up "two devices under a daemon"
 [ "$(number split_launches)" -gt 45 ]
 verdict $? "launches were split under a daemon ($(number split_launches))"
-BATON_SOCKET=$scratch/socket spread 2 &
-first=$!
-OPENCL_LAYERS=$build/libbaton-layer.so BATON_SOCKET=$scratch/socket BATON_GPUS=2 timeout 900 "$cases" \
-    >"$scratch/second"
-wait $first
-same "two programs that share two devices: the first"
-cmp -s "$scratch/one" "$scratch/second"
-verdict $? "two programs that share two devices: the second"
+# Beside a program that splits its launches over the same devices, again and again.
+touch "$scratch/go"
+while [ -e "$scratch/go" ]; do
+    OPENCL_LAYERS=$build/libbaton-layer.so BATON_GPUS=2 timeout 900 "$cases" own_writes || echo "status $?"
+done >"$scratch/beside" 2>/dev/null &
+beside=$!
+wait_for_holder $beside
+spread 2
+same "two programs that share two devices: the one"
+rm "$scratch/go"
+wait $beside
+grep own_writes "$scratch/one" >"$scratch/expected"
+[ -s "$scratch/beside" ] && ! grep -vxFf "$scratch/expected" "$scratch/beside"
+verdict $? "two programs that share two devices: the other"
 
 # A job's GPU is the daemon's choice: beside a program that keeps the first one busy it is another
 # one, and the data follows.
 touch "$scratch/go"
-OPENCL_LAYERS=$build/libbaton-layer.so BATON_SOCKET=$scratch/socket timeout 7200 \
+OPENCL_LAYERS=$build/libbaton-layer.so timeout 7200 \
     "$build/tests/spread/spread-load" horner 2 2 "$scratch/go" >/dev/null 2>&1 &
 hog=$!
-for _ in $(seq 6000); do # until it works there, however long its first build takes
-    "$build/baton" status --json --socket "$scratch/socket" 2>/dev/null | grep -q '"busy"' && break
-    sleep 0.1
-done
+is_busy() { daemon_status | grep -q '"busy"'; }
+await $hog is_busy # however long its first build takes
+verdict $? "the first device is busy"
 for placement in chosen any; do
-    BATON_SOCKET=$scratch/socket BATON_PLACEMENT=$placement spread 1
+    BATON_PLACEMENT=$placement spread 1
     same "placement $placement beside a busy device"
     adds_up "placement $placement beside a busy device"
     [ "$(number placed_launches)" -gt 10 ] && [ "$(number moved_bytes)" -gt 0 ]
@@ -134,7 +139,7 @@ PLAN
 start_daemon --plan "$scratch/plan.yaml"
 planned() { # OPTIONS
     rm -f "$scratch/stats"
-    BATON_SOCKET=$scratch/socket timeout 900 "$build/baton" run --require-daemon --name cases "$@" \
+    timeout 900 "$build/baton" run --require-daemon --name cases "$@" \
         --stats "$scratch/stats" \
         -- "$cases" own_writes >/dev/null 2>&1
 }
@@ -142,17 +147,24 @@ planned && [ "$(number split_launches)" -eq 2 ]
 verdict $? "without --gpus the plan is followed ($(number split_launches))"
 planned --gpus auto && [ "$(number split_launches)" -eq 2 ]
 verdict $? "--gpus auto follows the plan ($(number split_launches))"
-learns() { # NAME LAUNCHES: long kernels, which auto would split
+learns() { # NAME LAUNCHES [FILE]: long kernels, which auto would split
     rm -f "$scratch/stats"
-    BATON_SOCKET=$scratch/socket timeout 900 "$build/baton" run --name "$1" --gpus auto \
-        --stats "$scratch/stats" -- "$build/tests/spread/spread-load" horner 1 "$2" >"$scratch/out" 2>&1
+    timeout 900 "$build/baton" run --name "$1" --gpus auto --stats "$scratch/stats" -- \
+        "$build/tests/spread/spread-load" horner 1 "${@:2}" >"$scratch/out" 2>&1
 }
 learns single 14
 [ "$(number kernel_launches)" -eq 14 ] && [ "$(number split_launches)" -eq 0 ]
 verdict $? "--gpus auto follows a plan that says one GPU ($(number split_launches))"
-for n in 14 140 1000; do # until the program is built for the second device, which a busy machine does slowly
-    learns other $n && [ "$(number split_launches)" -ge 1 ] && break
-done
+# It goes on until the program is built for the second device, however long that takes.
+touch "$scratch/go"
+before=$(grants_of gpu1)
+learns other 14 "$scratch/go" &
+learner=$!
+is_tried() { [ "$(grants_of gpu1)" -gt "$before" ]; }
+await $learner is_tried
+verdict $? "--gpus auto runs on the second device"
+rm "$scratch/go"
+wait $learner
 [ "$(number split_launches)" -ge 1 ]
 verdict $? "--gpus auto tries where there is no plan ($(number split_launches))"
 planned --gpus 1 && [ "$(number split_launches)" -eq 0 ]

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/patience.h"
 #include "cli/monitor.h"
 #include "cli/profile/throttle.h"
 
@@ -56,7 +57,7 @@ void profile_place_done(struct profile_place *place)
 int profile_place_open(struct profile_place *ret_place)
 {
     const struct timespec pause = {.tv_nsec = 10 * NSEC_PER_MS};
-    baton_nsec until = clock_now() + START_NS;
+    baton_nsec until = clock_now() + patience_limit(START_NS);
     struct profile_place place = {.folder = "/tmp/baton-profile-XXXXXX"};
     char found[SOCKET_PATH_SIZE];
 
@@ -238,7 +239,7 @@ static int await_program(pid_t pid, const struct profile_run *run, const char *f
             *ret_stopped = is_enough(folder, run);
             look_at = clock_now() + LOOK_SHARE * (clock_now() - began_at);
             if (*ret_stopped) {
-                kill_at = clock_now() + PATIENCE_NS;
+                kill_at = clock_now() + patience_limit(PATIENCE_NS);
                 (void)kill(pid, SIGTERM);
             }
         }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/patience.h"
 
 #define FILE_MAGIC   UINT32_C(0x42434355)
 #define FILE_VERSION 2u
@@ -166,8 +167,9 @@ static void pass_over_dead(const struct arrival_file *file, struct arrival_engin
     }
     if (serving >= atomic_load(&engine->next))
         return;
-    if (atomic_load(&slot->ticket) == serving + 1 ? is_dead(file, slot)
-                                                  : clock_now() - *seen_at > UNFILLED_MS * NSEC_PER_MS)
+    if (atomic_load(&slot->ticket) == serving + 1
+            ? is_dead(file, slot)
+            : clock_now() - *seen_at > patience_limit(UNFILLED_MS * NSEC_PER_MS))
         pass_on(engine, serving);
 }
 

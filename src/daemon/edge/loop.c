@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/patience.h"
 #include "daemon/edge/connections.h"
 #include "daemon/edge/machine.h"
 #include "daemon/edge/words.h"
@@ -381,7 +382,7 @@ int loop_init(struct loop *loop)
     if (!result && loop->config.metrics[0])
         result = start_metrics(loop);
     if (!result && loop->config.probe && probe_start(&loop->probe) == 0) {
-        loop->probe_until_at = clock_now() + PROBE_LIMIT;
+        loop->probe_until_at = clock_now() + patience_limit(PROBE_LIMIT);
         result = loop_watch(loop, loop->probe.fd, EPOLLIN, SOURCE_PROBE, 0);
     }
     return result;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/draft.h"
+#include "base/patience.h"
 #include "daemon/exposition.h"
 
 void metrics_init(struct metrics *metrics)
@@ -129,7 +130,7 @@ int metrics_accept(struct metrics *metrics, baton_nsec now_at)
 
         if (reader->fd >= 0)
             continue;
-        *reader = (struct metrics_reader){.fd = fd, .until_at = now_at + METRICS_LIMIT};
+        *reader = (struct metrics_reader){.fd = fd, .until_at = now_at + patience_limit(METRICS_LIMIT)};
         return (int)i;
     }
     close(fd);

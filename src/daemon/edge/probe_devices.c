@@ -9,12 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/patience.h"
 #include "daemon/edge/device_probe.h"
 #include "wire/device_name.h"
 
 #define MAX_PLATFORMS 16
 #define MAX_DEVICES   64
-#define PROBE_SECONDS 20
+#define LONGEST_PROBE (20 * NSEC_PER_SEC)
 #define PCI_INFO_KHR  0x410F /* cl_khr_pci_bus_info: domain, bus, device, function */
 #define PCI_BUS_NV    0x4008 /* cl_nv_device_attribute_query */
 #define PCI_SLOT_NV   0x4009
@@ -83,7 +84,8 @@ int probe_main(void)
     struct probe_opencl opencl = {0};
     cl_uint n_platforms = 0;
 
-    alarm(PROBE_SECONDS); /* a driver that hangs stops only this process */
+    /* a driver that hangs stops only this process */
+    alarm((unsigned)(patience_limit(LONGEST_PROBE) / NSEC_PER_SEC));
     if (!load(&opencl) || opencl.platforms(MAX_PLATFORMS, platforms, &n_platforms) != CL_SUCCESS)
         return 0; /* no OpenCL means no devices, which is a valid answer */
     for (cl_uint p = 0; p < n_platforms && p < MAX_PLATFORMS; p++) {

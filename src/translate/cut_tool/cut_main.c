@@ -8,6 +8,7 @@
  * the environment failed, 4 no memory.
  */
 #include "base/file.h"
+#include "base/patience.h"
 #include "translate/cut_record.h"
 #include "version.h"
 
@@ -16,6 +17,8 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#define CPU_LIMIT (10 * NSEC_PER_SEC)
 
 enum { EXIT_MEMORY = 4 }; /* translate/ask.c uses the same number */
 
@@ -85,7 +88,8 @@ static int show(const char *path, bool only_why)
 static void bound_resources(void)
 {
     const struct rlimit memory = {.rlim_cur = (rlim_t)2 << 30, .rlim_max = (rlim_t)2 << 30};
-    const struct rlimit seconds = {.rlim_cur = 10, .rlim_max = 10};
+    const rlim_t longest = (rlim_t)(patience_limit(CPU_LIMIT) / NSEC_PER_SEC);
+    const struct rlimit seconds = {.rlim_cur = longest, .rlim_max = longest};
     const struct rlimit none = {0};
 
 #if !defined(BATON_SANITIZED) /* their shadow memory needs terabytes of addresses */

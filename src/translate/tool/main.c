@@ -12,6 +12,7 @@
 #include "translate/tool/tool_report.h"
 #include "translate/tool/rewrite.h"
 #include "base/file.h"
+#include "base/patience.h"
 #include "version.h"
 
 #include <stdio.h>
@@ -19,6 +20,8 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#define CPU_LIMIT (10 * NSEC_PER_SEC)
 
 struct request {
     enum translate_mode mode;
@@ -210,7 +213,8 @@ static int show(int argc, char **argv)
 static void bound_resources(void)
 {
     const struct rlimit memory = {.rlim_cur = (rlim_t)2 << 30, .rlim_max = (rlim_t)2 << 30};
-    const struct rlimit seconds = {.rlim_cur = 10, .rlim_max = 10};
+    const rlim_t longest = (rlim_t)(patience_limit(CPU_LIMIT) / NSEC_PER_SEC);
+    const struct rlimit seconds = {.rlim_cur = longest, .rlim_max = longest};
     const struct rlimit none = {0};
 
 #if !defined(__SANITIZE_ADDRESS__) &&                                                                        \
