@@ -104,10 +104,21 @@ static baton_nsec rank_at(const struct server *server, const struct peer *peer, 
     return deadline_at - budgets_deadline(peer) + task->point;
 }
 
+/*
+ * The least time between two releases: the plan's period. A program may announce a longer one. A
+ * shorter one breaks the rule `period`.
+ */
+static baton_nsec least_period(const struct server *server, const struct peer *peer)
+{
+    const struct plan_task *task = budgets_task(server, peer);
+    baton_nsec announced = (baton_nsec)peer->hello.period;
+
+    return task && task->period > 0 && (task->period < announced || !announced) ? task->period : announced;
+}
+
 baton_nsec lanes_next_rank_at(const struct server *server, const struct peer *peer)
 {
-    baton_nsec release_at =
-        peer->release_at ? peer->release_at + (baton_nsec)peer->hello.period : server->now_at;
+    baton_nsec release_at = peer->release_at ? peer->release_at + least_period(server, peer) : server->now_at;
 
     return budgets_deadline(peer) ? rank_at(server, peer, release_at + budgets_deadline(peer)) : NSEC_MAX;
 }
@@ -156,6 +167,7 @@ void lanes_job_begins(struct server *server, struct peer *peer, baton_nsec deadl
         /* the first request came before the client reported the job */
     } else if (peer->job == JOB_RUNS) {
         peer->deadline_at = deadline_at;
+        peer->release_at = budgets_release_at(server, peer, deadline_at);
         lanes_rerank(server, peer);
     } else {
         peer->next_begins = true;
