@@ -94,7 +94,8 @@ static void exceeded(struct server *server, struct peer *peer, const struct fram
         rule = rule_of_job(server, peer->task, frame);
         peer->task->exceeded++;
         peer->task->unclaimed += rule != RULE_MET;
-        if (server->claims.rt_period) /* the job was real-time for longer than its bound */
+        /* an assumption is broken that batond does not check; or the job was too long real-time */
+        if (rule == RULE_MET || server->claims.rt_period)
             regain_lose(server);
     }
     if (frame->end_at <= (uint64_t)server->now_at + AHEAD)

@@ -160,6 +160,12 @@ START_TEST(a_late_job_with_a_thread_that_is_not_ordered_was_not_claimed)
     late.late.release_at = (uint64_t)claims_world.now_at;
     late.late.end_at = late.late.release_at + late.late.limit + 1;
     claims_say(server, eye, &late);
+    claims_job_ends(server, eye);
+    claims_has_a_job(server, eye);
+    ck_assert_int_eq(claims_rule(server), RULE_MET); /* the late job had ended the claim */
+    claims_job_begins(server, eye, claims_world.now_at);
+    late.late.release_at = (uint64_t)claims_world.now_at;
+    late.late.end_at = late.late.release_at + late.late.limit + 1;
     claims_world.adopts = true;
     claims_world.strangers = 1;
     claims_say(server, eye, &late);

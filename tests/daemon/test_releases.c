@@ -159,8 +159,14 @@ START_TEST(a_job_that_was_delayed_by_an_early_one_was_not_claimed)
     late.late.end_at = late.late.release_at + late.late.limit + 1;
     claims_say(server, peers[1], &late);
     ck_assert_uint_eq(claims_ask(server, QUERY_TASK, 1).about_task.unclaimed, 0);
-    job(0, true, NSEC_PER_SEC);
-    job(0, true, NSEC_PER_SEC + PERIOD / 2);
+    claims_world.now_at += PERIOD;
+    for (unsigned i = 0; i < 2; i++)
+        job(i, true, claims_world.now_at);
+    expect(RULE_MET, RULE_MET); /* the late job had ended the claims */
+    late.late.release_at = (uint64_t)claims_world.now_at;
+    late.late.end_at = late.late.release_at + late.late.limit + 1;
+    job(0, true, claims_world.now_at);
+    job(0, true, claims_world.now_at + PERIOD / 2);
     claims_say(server, peers[1], &late);
     about = claims_ask(server, QUERY_TASK, 1);
     ck_assert_uint_eq(about.about_task.exceeded, 2);
