@@ -2,6 +2,7 @@
 
 #include "daemon/budgets.h"
 #include "daemon/holds.h"
+#include "daemon/points.h"
 #include "daemon/releases.h"
 #include "daemon/token_turns.h"
 
@@ -88,41 +89,6 @@ static void join_again(struct server *server, struct peer *peer)
 
 /* ---- jobs ---- */
 
-/*
- * Fair lateness ranks by the priority point of the analysis, which counts from the release, like
- * the deadline. On a cluster of one CPU the point is the plan's deadline, and EDF ranks by it, too:
- * an announced deadline could be another one.
- */
-static baton_nsec rank_at(const struct server *server, const struct peer *peer, baton_nsec deadline_at)
-{
-    const struct plan_task *task = budgets_task(server, peer);
-
-    if (!task || !task->has_point || deadline_at == NSEC_MAX || !budgets_deadline(peer) ||
-        !(server->config.policy == POLICY_FAIR_LATENESS ||
-          (server->config.policy == POLICY_EDF && task->point == task->deadline)))
-        return deadline_at;
-    return deadline_at - budgets_deadline(peer) + task->point;
-}
-
-/*
- * The least time between two releases: the plan's period. A program may announce a longer one. A
- * shorter one breaks the rule `period`.
- */
-static baton_nsec least_period(const struct server *server, const struct peer *peer)
-{
-    const struct plan_task *task = budgets_task(server, peer);
-    baton_nsec announced = (baton_nsec)peer->hello.period;
-
-    return task && task->period > 0 && (task->period < announced || !announced) ? task->period : announced;
-}
-
-baton_nsec lanes_next_rank_at(const struct server *server, const struct peer *peer)
-{
-    baton_nsec release_at = peer->release_at ? peer->release_at + least_period(server, peer) : server->now_at;
-
-    return budgets_deadline(peer) ? rank_at(server, peer, release_at + budgets_deadline(peer)) : NSEC_MAX;
-}
-
 static void release(struct server *server, struct peer *peer, baton_nsec deadline_at)
 {
     const struct plan_task *task = budgets_task(server, peer);
@@ -144,7 +110,7 @@ static void release(struct server *server, struct peer *peer, baton_nsec deadlin
                                             .job = peer->slot,
                                             .admitted = peer->admitted,
                                             .priority = peer->priority,
-                                            .deadline_at = rank_at(server, peer, deadline_at),
+                                            .deadline_at = points_of(server, peer, deadline_at),
                                             .budget = peer->budget});
 }
 
@@ -154,7 +120,7 @@ void lanes_rerank(struct server *server, struct peer *peer)
                                             .job = peer->slot,
                                             .admitted = peer->admitted,
                                             .priority = peer->priority,
-                                            .deadline_at = rank_at(server, peer, peer->deadline_at)});
+                                            .deadline_at = points_of(server, peer, peer->deadline_at)});
     holds_run(server);
 }
 
