@@ -32,6 +32,11 @@ struct task_result {
     baton_nsec tardiness;      /* max(0, response - deadline); ANALYSIS_UNBOUNDED */
     bool has_priority_point;   /* fair-lateness, gpusync */
     baton_nsec priority_point; /* relative to the release; may be negative */
+    /*
+     * C, the demand of a job with all that it waits for, as fair lateness counts it; 0: gpusync
+     * only
+     */
+    baton_nsec cost;
     /* in the order that `shape` lists; -1: unknown, because the task is unbounded */
     baton_nsec blocking[4];
     unsigned cpu_cluster, gpu_cluster; /* where the analysis puts the task, for its plan */

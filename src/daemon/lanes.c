@@ -104,6 +104,7 @@ static void release(struct server *server, struct peer *peer, baton_nsec deadlin
     peer->release_at = budgets_release_at(server, peer, deadline_at);
     peer->budget = task ? task->budget : 0;
     releases_check(server, peer, task, last_at);
+    job_costs_begun(server, peer, points_of(server, peer, deadline_at));
     requests_begin(peer, task);
     holds_push(server, (struct sched_event){.kind = SCHED_JOB_RELEASE,
                                             .client = peer->slot,
@@ -134,6 +135,7 @@ void lanes_job_begins(struct server *server, struct peer *peer, baton_nsec deadl
     } else if (peer->job == JOB_RUNS) {
         peer->deadline_at = deadline_at;
         peer->release_at = budgets_release_at(server, peer, deadline_at);
+        job_costs_begun(server, peer, points_of(server, peer, deadline_at));
         lanes_rerank(server, peer);
     } else {
         peer->next_begins = true;
@@ -197,6 +199,7 @@ void lanes_job_ended(struct server *server, struct peer *peer)
 {
     if (sched_core_has_job(server->core, peer->slot)) /* deferred: SCHED_ENDED follows */
         return;
+    job_costs_ended(server, peer);
     peer->job = JOB_NONE;
     if (peer->state != PEER_CLIENT)
         return;

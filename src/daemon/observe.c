@@ -90,7 +90,8 @@ static void exceeded(struct server *server, struct peer *peer, const struct fram
     if (peer->task) {
         claims_refresh(server);  /* the machine may have changed since the last look */
         (void)cpus_look(server); /* a thread that is not ordered may have delayed the job ... */
-        releases_look(server);   /* ... and so may work that no bound counts */
+        releases_look(server);   /* ... and so may work that no bound counts ... */
+        job_costs_look(server);  /* ... and a job that takes longer than was counted */
         rule = rule_of_job(server, peer->task, frame);
         peer->task->exceeded++;
         peer->task->unclaimed += rule != RULE_MET;

@@ -56,6 +56,7 @@ enum report_kind {
     REPORT_REQUESTS,
     /* peer, name, response: time since the release of its last job, limit: its planned period */
     REPORT_EARLY,
+    REPORT_COST, /* peer, name, response: cost of a job so far, limit: as planned (job_costs.h) */
     /*
      * peer, name, detail: LATE_*, response, limit, count: since the last report about this client
      */

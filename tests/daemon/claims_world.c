@@ -47,6 +47,8 @@ static void report(void *user, const struct server_report *what)
                        what->difference->field);
     else if (what->kind == REPORT_EARLY)
         (void)snprintf(claims_world.logged + n, sizeof claims_world.logged - n, "early\n");
+    else if (what->kind == REPORT_COST)
+        (void)snprintf(claims_world.logged + n, sizeof claims_world.logged - n, "cost\n");
     else if (what->kind == REPORT_TURNED_AWAY)
         (void)snprintf(claims_world.logged + n, sizeof claims_world.logged - n, "turned away\n");
     else if (what->kind == REPORT_AGREES)
@@ -361,6 +363,7 @@ struct plan claims_gpusync_plan(void)
         claims_gpusync_tasks[i].gpu_cluster = claims_gpusync_tasks[i].cpu_cluster = i;
         claims_gpusync_tasks[i].has_point = true;
         claims_gpusync_tasks[i].point = PERIOD / 2;
+        claims_gpusync_tasks[i].cost = 3600 * NSEC_PER_SEC; /* for tests in which jobs wait for questions */
         claims_gpusync_tasks[i].budget = PERIOD / 4;
         claims_gpusync_tasks[i].requests.said = true;
         plan_requests_add(&claims_gpusync_tasks[i].requests, REQUEST_EXECUTION, NSEC_PER_MS, 2);
