@@ -96,8 +96,6 @@ struct analysis {
      * carries the bounds.
      */
     const char *profile;
-    /* `baton simulate` runs what the bounds assume. batond does not, and claims none of them. */
-    bool simulated;
     /*
      * A planner may choose the mode and the GPUs of each task, and --scale is answered
      * (analysis/holistic/pipeline_analysis.h). False: every kernel on one GPU, placed as in the

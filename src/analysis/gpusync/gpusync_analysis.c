@@ -260,7 +260,6 @@ const struct analysis analysis_gpusync = {
     .summary = "GPUSync's token and engine locks under fair lateness, with overheads; sound (Elliott, "
                "Anderson 2014)",
     .profile = "gpusync",
-    .simulated = true,
     .run = run_sound,
     .basis = basis,
     .explain = explain_sound,
@@ -279,7 +278,6 @@ const struct analysis analysis_gpusync_chains = {
     .summary =
         "gpusync with copy-engine blocking by integer program (two copy engines, peer-to-peer migration)",
     .profile = "gpusync",
-    .simulated = true,
     .run = run_chains,
     .basis = basis,
     .explain = explain_chains,
