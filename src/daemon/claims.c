@@ -413,6 +413,7 @@ void claims_check(struct server *server)
     if (server->has_plan) {
         (void)cpus_look(server);
         compare_plan(server);
+        foreign_compare(server);
         if (rt_limit_compare(server))
             regain_lose(server);
     }

@@ -135,3 +135,17 @@ enum model_rule order_rule(const struct server *server, bool all, uint32_t *ret_
         return ordered_rule(server, all, ret_who);
     return all ? linux_rule(server, ret_who) : RULE_MET;
 }
+
+int order_lowest(const struct server *server)
+{
+    struct ranked_peer ranked[ADMISSION_TASKS];
+    int lowest = INT_MAX;
+    size_t n;
+
+    if (cpus_ordered(server))
+        return lowest_given(server);
+    n = ranked_clients(server, ranked);
+    for (size_t i = 0; i < n; i++)
+        lowest = ranked[i].least < lowest ? ranked[i].least : lowest;
+    return lowest;
+}

@@ -18,4 +18,10 @@ struct server;
  */
 enum model_rule order_rule(const struct server *server, bool all, uint32_t *ret_who);
 
+/*
+ * The lowest real-time priority of a program of the plan, donors that must not run apart. 0: some
+ * program has none; INT_MAX: there is no program.
+ */
+int order_lowest(const struct server *server);
+
 #endif

@@ -192,6 +192,7 @@ struct server {
     baton_nsec now_at;
     struct claims claims;
     struct unscheduled unscheduled;
+    struct foreign foreign;
     struct history history;
     struct job_costs job_costs;
     struct tally tally;
