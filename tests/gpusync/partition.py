@@ -41,8 +41,9 @@ def cores_in(text):
 
 
 class Partition:
-    def __init__(self, stand_in, programs=None):
-        """stand_in: its library; programs: their core, by default the first one."""
+    def __init__(self, stand_in, programs=None, untouched=False):
+        """stand_in: its library; programs: their core, by default the first one; untouched: the stand-in
+        takes the place of all that would change the machine."""
         self.undo = []
         folder = tempfile.mkdtemp()  # LD_PRELOAD ends paths at spaces
         self.undo.append(lambda: shutil.rmtree(folder))
@@ -62,9 +63,14 @@ class Partition:
         try:
             if isolated:
                 self.how = "core %d is isolated" % self.devices
+            elif untouched:
+                self.stand_in_isolates("the machine is left alone")
             else:
                 self.isolate()
-            self.lift_limits()
+            if untouched:
+                self.environment["BATON_TEST_RT_RUNTIME"] = "-1"
+            else:
+                self.lift_limits()
         except Refused:
             self.close()
             raise
@@ -74,9 +80,12 @@ class Partition:
             self.make_cpuset()
             self.how = "core %d is in an isolated cpuset" % self.devices
         except OSError as error:
-            self.environment["BATON_TEST_ISOLATED"] = str(self.devices)
-            self.how = ("core %d is NOT isolated (%s): a stand-in tells batond that it is, and other "
-                        "programs may run there" % (self.devices, error))
+            self.stand_in_isolates(error)
+
+    def stand_in_isolates(self, why):
+        self.environment["BATON_TEST_ISOLATED"] = str(self.devices)
+        self.how = ("core %d is NOT isolated (%s): a stand-in tells batond that it is, and other "
+                    "programs may run there" % (self.devices, why))
 
     def make_cpuset(self):
         folder = "%s/baton-devices-%d" % (CGROUPS, os.getpid())
