@@ -24,6 +24,9 @@
  * only take time from them, so that their costs are too high. So a job is beyond its bound only
  * after some cost was exceeded. batond computes the costs before it counts such a job against a
  * claim (observe.c), and the claims are lost by then.
+ *
+ * A system that is as the analysis has it keeps its claims: tests/sim/test_bounds.c compares the
+ * costs of simulated jobs with C, which many of them reach.
  */
 #ifndef DAEMON_JOB_COSTS_H
 #define DAEMON_JOB_COSTS_H
