@@ -59,7 +59,7 @@ lift_rt_limit() {
     [ "$(cat /proc/sys/kernel/sched_rt_runtime_us)" = -1 ] && return
     [ "${BATON_SANITIZER:-none}" = none ] || return 1
     ln -s "$build/tests/daemon/libstand-in.so" "$scratch" # LD_PRELOAD ends paths at spaces
-    on_machine=(env "LD_PRELOAD=$scratch/libstand-in.so" BATON_TEST_RT_RUNTIME=-1)
+    on_machine=(env "LD_PRELOAD=$scratch/libstand-in.so" BATON_TEST_RT_RUNTIME=-1 BATON_TEST_ALONE=1)
 }
 on_machine=()
 

@@ -32,6 +32,11 @@ struct task_result {
     baton_nsec tardiness;      /* max(0, response - deadline); ANALYSIS_UNBOUNDED */
     bool has_priority_point;   /* fair-lateness, gpusync */
     baton_nsec priority_point; /* relative to the release; may be negative */
+    /*
+     * C, the demand of a job with all that it waits for, as fair lateness counts it; 0: gpusync
+     * only
+     */
+    baton_nsec cost;
     /* in the order that `shape` lists; -1: unknown, because the task is unbounded */
     baton_nsec blocking[4];
     unsigned cpu_cluster, gpu_cluster; /* where the analysis puts the task, for its plan */
@@ -91,8 +96,6 @@ struct analysis {
      * carries the bounds.
      */
     const char *profile;
-    /* `baton simulate` runs what the bounds assume. batond does not, and claims none of them. */
-    bool simulated;
     /*
      * A planner may choose the mode and the GPUs of each task, and --scale is answered
      * (analysis/holistic/pipeline_analysis.h). False: every kernel on one GPU, placed as in the

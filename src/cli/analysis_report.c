@@ -150,9 +150,6 @@ static void print_verdict(const struct task_set *set, const struct analysis *ana
         printf("Note: %s.\n", set->notes[i]);
     if (!analysis->profile)
         printf("No bound is claimed: no run-time profile enforces the rules of %s.\n", analysis->name);
-    else if (analysis->simulated)
-        printf("batond claims no such bound: what %s assumes is simulated, not enforced (docs/gpusync.md).\n",
-               analysis->name);
 }
 
 int report_table(const struct task_set *set, const struct analysis *analysis,

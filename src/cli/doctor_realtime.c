@@ -145,6 +145,6 @@ void doctor_other_realtime(struct doctor_report *report)
         doctor_find(report, DOCTOR_WORKS, "other real-time programs", "none", NULL);
     else
         doctor_find(report, DOCTOR_LIMITED, "other real-time programs", detail,
-                    "keep them off the cores of a plan's programs (taskset, a cpuset): bounds do not "
-                    "count them, and batond does not look for them");
+                    "keep them off the cores of a plan's programs (taskset, a cpuset), or below their "
+                    "priorities: bounds do not count them, and batond claims none beside them");
 }

@@ -298,6 +298,7 @@ static int fill_plan(const struct task_set *set, const struct analysis *analysis
             .bound = analysis->profile && !decision->mixed && !task->no_deadline ? result->response : -1,
             .has_point = result->has_priority_point && analysis->profile,
             .point = result->has_priority_point && analysis->profile ? result->priority_point : 0,
+            .cost = analysis->profile ? result->cost : 0,
             .budget = budget_of(set, task, result->gpus, decision->engines[order[rank]]),
             .requests = result->requests,
             .until_gpu = task->n_segments && task->segments[task->n_segments - 1].kind == SEGMENT_CPU,

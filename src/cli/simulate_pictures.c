@@ -225,7 +225,7 @@ int pictures_write_gantt(struct pictures *pictures, const char *path, baton_nsec
             add_bar(pictures, pictures->n_rows + t, t, pictures->jobs[t].release_at, end_at, true);
     }
     if (!result) {
-        struct svg_rows rows = {.title = "",
+        struct svg_rows rows = {.title = "The simulated schedule",
                                 .x_label = "ms",
                                 .row_names = names,
                                 .n_rows = pictures->n_rows + n_tasks,

@@ -140,7 +140,7 @@ static int collect(struct picture *picture)
 
 static int draw(const struct picture *picture, const char *path)
 {
-    struct svg_rows rows = {.title = "",
+    struct svg_rows rows = {.title = "What ran under batond",
                             .x_label = "ms",
                             .row_names = picture->shown_names,
                             .n_rows = picture->n_rows,

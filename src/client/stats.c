@@ -52,11 +52,14 @@ static void note_apart(struct session *session, baton_nsec apart)
 static void note_begin(struct session *session)
 {
     baton_nsec apart = session->jobs.release_at - session->released_at;
+    baton_nsec bound = (baton_nsec)atomic_load_explicit(&session->bound, memory_order_relaxed);
 
     if (session->job_mark > 0)
         note_apart(session, apart > 0 ? apart : 0);
     if (!jobs_counting(&session->jobs)) /* a warm-up job has no budget and no response */
         note_apart(session, PAGE_NO_JOB);
+    if (bound && session->jobs.begin_at - session->jobs.release_at > bound)
+        note_apart(session, PAGE_BEGAN_LATE);
     session->released_at = session->jobs.release_at;
     session->used = 0;
     session->job_mark += session->job_mark % 2 ? 2 : 1;

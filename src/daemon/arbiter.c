@@ -6,6 +6,7 @@
 #include "daemon/budgets.h"
 #include "daemon/holds.h"
 #include "daemon/lanes.h"
+#include "daemon/regain.h"
 
 static void release_job(struct server *server, struct peer *peer, baton_nsec deadline_at)
 {
@@ -355,6 +356,8 @@ bool arbiter_leave(struct server *server, struct peer *peer)
      */
     if (holds_tokens(server) && peer->joined && !peer->gone) {
         peer->gone = true;
+        if (sched_core_has_job(server->core, peer->slot))
+            regain_lose(server); /* no analysis counts what the locks do without the job (R8, C7) */
         holds_push(server, (struct sched_event){.kind = SCHED_CLIENT_GONE, .client = peer->slot});
     } else if (peer->placed) { /* the work that it announced will not come */
         peer->placed = 0;

@@ -240,6 +240,9 @@ static void compare_task(struct server *server, const struct plan_task *task)
     if (server->profile->tokens && !task->requests.said)
         task_differs(server, task, "requests", "not said",
                      "any number of requests: make the plan again with `baton plan`");
+    if (server->profile->tokens && task->cost <= 0)
+        task_differs(server, task, "cost_ms", "not said",
+                     "jobs of any length: make the plan again with `baton plan`");
     if (task->period <= 0 && !task->no_deadline)
         task_differs(server, task, "period_ms", "not said", "jobs that may come at any rate");
 }
@@ -410,6 +413,7 @@ void claims_check(struct server *server)
     if (server->has_plan) {
         (void)cpus_look(server);
         compare_plan(server);
+        foreign_compare(server);
         if (rt_limit_compare(server))
             regain_lose(server);
     }

@@ -1,6 +1,6 @@
 #include "daemon/cpus.h"
 
-#include "daemon/lanes.h"
+#include "daemon/points.h"
 #include "daemon/regain.h"
 
 bool cpus_ordered(const struct server *server)
@@ -47,10 +47,9 @@ static struct sched_rank rank_of(const struct server *server, const struct peer 
 {
     if (sched_core_has_job(server->core, peer->slot))
         return sched_core_rank(server->core, sched_core_effective(server->core, peer->slot));
-    return sched_core_rank_of(server->core,
-                              &(struct sched_event){.admitted = true,
-                                                    .priority = peer->priority,
-                                                    .deadline_at = lanes_next_rank_at(server, peer)});
+    return sched_core_rank_of(server->core, &(struct sched_event){.admitted = true,
+                                                                  .priority = peer->priority,
+                                                                  .deadline_at = points_next(server, peer)});
 }
 
 /* Is a before b? If both run with one rank, the job that owns the rank is first. */

@@ -9,7 +9,8 @@
  * SCHED_RESUME or SCHED_ENDED) has the lowest level. So has a donor whose job is over and waits for
  * the end of its donation (C5). At that level a donor runs only on a core that no ready job of its
  * cluster wants. Between two jobs a program has the rank that its next job has if it comes one
- * period after the last. So the program notices its release in time.
+ * period of the plan after the last. So the program notices its release in time, whatever period it
+ * announces.
  *
  * If the host cannot move a program, or a cluster has more programs than levels, `disordered` is
  * set and no bound is claimed.

@@ -2,6 +2,7 @@
 
 #include "daemon/budgets.h"
 #include "daemon/holds.h"
+#include "daemon/points.h"
 #include "daemon/releases.h"
 #include "daemon/token_turns.h"
 
@@ -88,30 +89,6 @@ static void join_again(struct server *server, struct peer *peer)
 
 /* ---- jobs ---- */
 
-/*
- * Fair lateness ranks by the priority point of the analysis, which counts from the release, like
- * the deadline. On a cluster of one CPU the point is the plan's deadline, and EDF ranks by it, too:
- * an announced deadline could be another one.
- */
-static baton_nsec rank_at(const struct server *server, const struct peer *peer, baton_nsec deadline_at)
-{
-    const struct plan_task *task = budgets_task(server, peer);
-
-    if (!task || !task->has_point || deadline_at == NSEC_MAX || !budgets_deadline(peer) ||
-        !(server->config.policy == POLICY_FAIR_LATENESS ||
-          (server->config.policy == POLICY_EDF && task->point == task->deadline)))
-        return deadline_at;
-    return deadline_at - budgets_deadline(peer) + task->point;
-}
-
-baton_nsec lanes_next_rank_at(const struct server *server, const struct peer *peer)
-{
-    baton_nsec release_at =
-        peer->release_at ? peer->release_at + (baton_nsec)peer->hello.period : server->now_at;
-
-    return budgets_deadline(peer) ? rank_at(server, peer, release_at + budgets_deadline(peer)) : NSEC_MAX;
-}
-
 static void release(struct server *server, struct peer *peer, baton_nsec deadline_at)
 {
     const struct plan_task *task = budgets_task(server, peer);
@@ -127,13 +104,14 @@ static void release(struct server *server, struct peer *peer, baton_nsec deadlin
     peer->release_at = budgets_release_at(server, peer, deadline_at);
     peer->budget = task ? task->budget : 0;
     releases_check(server, peer, task, last_at);
+    job_costs_begun(server, peer, points_of(server, peer, deadline_at));
     requests_begin(peer, task);
     holds_push(server, (struct sched_event){.kind = SCHED_JOB_RELEASE,
                                             .client = peer->slot,
                                             .job = peer->slot,
                                             .admitted = peer->admitted,
                                             .priority = peer->priority,
-                                            .deadline_at = rank_at(server, peer, deadline_at),
+                                            .deadline_at = points_of(server, peer, deadline_at),
                                             .budget = peer->budget});
 }
 
@@ -143,7 +121,7 @@ void lanes_rerank(struct server *server, struct peer *peer)
                                             .job = peer->slot,
                                             .admitted = peer->admitted,
                                             .priority = peer->priority,
-                                            .deadline_at = rank_at(server, peer, peer->deadline_at)});
+                                            .deadline_at = points_of(server, peer, peer->deadline_at)});
     holds_run(server);
 }
 
@@ -156,6 +134,8 @@ void lanes_job_begins(struct server *server, struct peer *peer, baton_nsec deadl
         /* the first request came before the client reported the job */
     } else if (peer->job == JOB_RUNS) {
         peer->deadline_at = deadline_at;
+        peer->release_at = budgets_release_at(server, peer, deadline_at);
+        job_costs_begun(server, peer, points_of(server, peer, deadline_at));
         lanes_rerank(server, peer);
     } else {
         peer->next_begins = true;
@@ -219,6 +199,7 @@ void lanes_job_ended(struct server *server, struct peer *peer)
 {
     if (sched_core_has_job(server->core, peer->slot)) /* deferred: SCHED_ENDED follows */
         return;
+    job_costs_ended(server, peer);
     peer->job = JOB_NONE;
     if (peer->state != PEER_CLIENT)
         return;

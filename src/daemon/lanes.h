@@ -45,11 +45,6 @@ void lanes_job_ends(struct server *server, struct peer *peer);
 void lanes_gpu_over(struct server *server, struct peer *peer);
 /* The client's priority or place in the plan has changed. */
 void lanes_rerank(struct server *server, struct peer *peer);
-/*
- * The instant that ranks the client's next job, if that job comes one period after the last;
- * NSEC_MAX: none.
- */
-baton_nsec lanes_next_rank_at(const struct server *server, const struct peer *peer);
 /* The core handled JOB_DONE, or ended a deferred job. */
 void lanes_job_ended(struct server *server, struct peer *peer);
 

@@ -4,9 +4,9 @@
 
 #include "daemon/cpus.h"
 #include "daemon/holds.h"
+#include "daemon/order.h"
 #include "daemon/regain.h"
 #include "daemon/releases.h"
-#include "wire/rank.h"
 
 #define QUIET NSEC_PER_SEC /* between two reports about one client */
 /* a job may end after the clock of this turn was read; a later end is not believed */
@@ -90,11 +90,13 @@ static void exceeded(struct server *server, struct peer *peer, const struct fram
     if (peer->task) {
         claims_refresh(server);  /* the machine may have changed since the last look */
         (void)cpus_look(server); /* a thread that is not ordered may have delayed the job ... */
-        releases_look(server);   /* ... and so may work that no bound counts */
+        releases_look(server);   /* ... and so may work that no bound counts ... */
+        job_costs_look(server);  /* ... and a job that takes longer than was counted */
         rule = rule_of_job(server, peer->task, frame);
         peer->task->exceeded++;
         peer->task->unclaimed += rule != RULE_MET;
-        if (server->claims.rt_period) /* the job was real-time for longer than its bound */
+        /* an assumption is broken that batond does not check; or the job was too long real-time */
+        if (rule == RULE_MET || server->claims.rt_period)
             regain_lose(server);
     }
     if (frame->end_at <= (uint64_t)server->now_at + AHEAD)
@@ -328,129 +330,6 @@ static enum model_rule twice_rule(const struct server *server, uint32_t *ret_who
     return RULE_MET;
 }
 
-struct ranked_peer {
-    const struct peer *peer;
-    unsigned planned; /* its priority in the plan */
-    int least, most;  /* the real-time priorities of its threads with Linux */
-};
-
-/* Of its main thread, and of those that it has named and that have not ended. */
-static void rank_threads(const struct server *server, struct ranked_peer *ranked)
-{
-    const struct peer *peer = ranked->peer;
-    const pid_t pid = peer->who.pid;
-
-    if (!server->host.rank_of)
-        return;
-    ranked->least = ranked->most = server->host.rank_of(server->host.user, pid, pid);
-    for (size_t i = 0; i < peer->n_threads; i++) {
-        int rank = server->host.rank_of(server->host.user, pid, peer->threads[i]);
-
-        if (rank >= 0 && rank < ranked->least)
-            ranked->least = rank;
-        if (rank > ranked->most)
-            ranked->most = rank;
-    }
-}
-
-/*
- * The clients of the plan. A client that is boosted while it yields does not show its own
- * priority.
- */
-static size_t ranked_clients(const struct server *server, struct ranked_peer ret_ranked[ADMISSION_TASKS])
-{
-    size_t n = 0;
-
-    for (unsigned i = 0; i < server->config.clients && n < ADMISSION_TASKS; i++) {
-        const struct peer *peer = server->peers[i];
-        const struct plan_task *task =
-            peer && peer->page && peer->task && !peer->best_effort && !peer->boosted ? peer->task->planned
-                                                                                     : NULL;
-
-        if (!task)
-            continue;
-        ret_ranked[n] = (struct ranked_peer){.peer = peer, .planned = task->priority};
-        rank_threads(server, &ret_ranked[n++]);
-    }
-    return n;
-}
-
-/* Does some thread of a program that has jobs not have the level that the order gives it? */
-static bool is_disordered(const struct peer *peer)
-{
-    bool unordered = peer->state == PEER_CLIENT && peer->admitted && peer->joined && !peer->level;
-
-    return unordered || peer->disordered || peer->stranger;
-}
-
-/*
- * The lowest real-time priority that batond has given to a program of the plan, donors that must
- * not run apart.
- */
-static int lowest_given(const struct server *server)
-{
-    unsigned lowest = RANK_LEVELS + 1;
-
-    for (unsigned i = 0; i < server->config.clients; i++) {
-        const struct peer *peer = server->peers[i];
-
-        if (peer && peer->level > CPUS_LOWEST && peer->level < lowest)
-            lowest = peer->level;
-    }
-    return (int)(server->config.band_low + lowest - CPUS_LOWEST);
-}
-
-/*
- * batond orders the CPUs. A program that it has not ordered yet, because it has had no job, must
- * not run before those that it has.
- */
-static enum model_rule ordered_rule(const struct server *server, bool all, uint32_t *ret_who)
-{
-    int lowest = lowest_given(server);
-
-    for (unsigned i = 0; i < server->config.clients; i++) {
-        struct ranked_peer ranked = {.peer = server->peers[i]};
-
-        if (!ranked.peer || !ranked.peer->page)
-            continue;
-        *ret_who = ranked.peer->client;
-        if (is_disordered(ranked.peer))
-            return RULE_ORDER;
-        if (all && !ranked.peer->level)
-            rank_threads(server, &ranked);
-        if (ranked.most >= lowest)
-            return RULE_ORDER;
-    }
-    return RULE_MET;
-}
-
-/*
- * Linux orders the CPUs. No program may have a higher real-time priority than a more urgent one.
- * With more programs than cores the more urgent one needs a higher one (R3).
- */
-static enum model_rule order_rule(const struct server *server, uint32_t *ret_who)
-{
-    struct core_set cores = claims_program_cores(server);
-    struct ranked_peer ranked[ADMISSION_TASKS];
-    unsigned clients = 0;
-    bool enough; /* cores for all programs */
-    size_t n;
-
-    for (unsigned i = 0; i < server->config.clients; i++)
-        clients += server->peers[i] && server->peers[i]->page;
-    enough = clients <= core_set_count(&cores);
-    n = ranked_clients(server, ranked);
-    for (size_t i = 0; i < n; i++) {
-        for (size_t j = 0; j < n; j++) {
-            if (ranked[j].planned < ranked[i].planned && ranked[j].most + !enough > ranked[i].least) {
-                *ret_who = ranked[i].peer->client;
-                return RULE_ORDER;
-            }
-        }
-    }
-    return RULE_MET;
-}
-
 enum model_rule observe_model(const struct server *server, bool all, uint32_t *ret_who)
 {
     enum model_rule rule = machine_rule(server, ret_who);
@@ -467,9 +346,7 @@ enum model_rule observe_model(const struct server *server, bool all, uint32_t *r
         rule = RULE_OUTSIDER;
     if (rule == RULE_MET)
         rule = twice_rule(server, ret_who);
-    if (rule == RULE_MET && cpus_ordered(server))
-        return ordered_rule(server, all, ret_who);
-    return rule == RULE_MET && all ? order_rule(server, ret_who) : rule;
+    return rule == RULE_MET ? order_rule(server, all, ret_who) : rule;
 }
 
 enum model_rule observe_rule(const struct server *server, const struct task_entry *entry, uint32_t *ret_who)

@@ -8,6 +8,7 @@
 
 #include "daemon/admission.h"
 #include "daemon/history.h"
+#include "daemon/job_costs.h"
 #include "daemon/moves.h"
 #include "daemon/requests.h"
 #include "daemon/server.h"
@@ -122,11 +123,14 @@ struct peer {
     /* of the present job (daemon/requests.h) */
     struct plan_requests counted;
     struct request_tally tally;
-    uint64_t excesses; /* requests beyond what the plan counts */
-    uint64_t early;    /* jobs that ended a claim (daemon/releases.h) */
-    bool uses_gpu;     /* as joined */
-    bool unmanaged;    /* it uses a GPU that batond does not manage */
-    bool gpu_over;     /* the job reported that it needs no more GPU */
+    uint64_t excesses;       /* requests beyond what the plan counts */
+    uint64_t early;          /* jobs that ended a claim (daemon/releases.h) */
+    struct job_span span;    /* of the present or last job in the core (daemon/job_costs.h) */
+    baton_nsec job_ended_at; /* of the last job that has ended in the core; 0: none has */
+    uint64_t costly;         /* jobs whose cost ended a claim */
+    bool uses_gpu;           /* as joined */
+    bool unmanaged;          /* it uses a GPU that batond does not manage */
+    bool gpu_over;           /* the job reported that it needs no more GPU */
     /* the next job has begun before this one ended in the core */
     bool next_begins;
     bool placing; /* its question about a GPU waits for the token */
@@ -188,7 +192,9 @@ struct server {
     baton_nsec now_at;
     struct claims claims;
     struct unscheduled unscheduled;
+    struct foreign foreign;
     struct history history;
+    struct job_costs job_costs;
     struct tally tally;
     struct moves moves;
     uint64_t grants, yields, leases_ended, drops, late_yields, late;

@@ -193,6 +193,8 @@ static void follow(struct server *server, bool all_rules)
     if (!server->has_plan)
         return;
     releases_look(server);
+    if (all_rules)
+        job_costs_look(server);
     rule = observe_model(server, all_rules, &who);
     if (rule == RULE_LATE)
         regain_lose_until_idle(server);

@@ -12,7 +12,10 @@
  * Claim: after an instant at which all rules hold and that is idle for all tasks, the bounds hold.
  * From t on, the system is one that starts at t. There is no work, engines and tokens are free, and
  * budgets are whole. Every release is at or after t, and releases of a task are a period apart.
- * Both analyses bound every job of such a system. []
+ * Both analyses bound every job of such a system. Under tokens that rests on nothing but the costs
+ * of jobs, which are checked (daemon/job_costs.h). Under fixed priorities it rests on execution
+ * times, and on programs that do not sleep when they could run; only budgets and long delays of a
+ * begin are checked (daemon/budgets.h, daemon/releases.h). []
  *
  * Under fixed priorities without tokens (`holistic`), t need only be idle for the task and those
  * above it. The bounds of these tasks depend on a less urgent task only through the longest piece

@@ -5,6 +5,11 @@
  * The claims are lost until an idle instant (daemon/regain.h). After it, releases are a period
  * apart again.
  *
+ * Every analysis takes a job for one that is ready at its release. A program may be stopped, or
+ * sleep, before it begins a job whose release it states. Then its jobs come in a burst, and delay
+ * others by more than was counted. A job that begins when its bound has passed loses the claims,
+ * too. Under tokens the cost of the job shows any such time (daemon/job_costs.h).
+ *
  * A program that does not state its releases (baton_job_begin_at()) is released when it begins. The
  * client notes the times between its releases in its page, with or without JOB frames. A note does
  * not wait in a socket: batond takes all notes before it judges a job that exceeded its bound.

@@ -21,6 +21,7 @@
 #include "base/nsec.h"
 #include "daemon/claims.h"
 #include "daemon/config.h"
+#include "daemon/foreign.h"
 #include "daemon/rt_limit.h"
 #include "model/plan.h"
 #include "sched/core.h"
@@ -56,6 +57,7 @@ enum report_kind {
     REPORT_REQUESTS,
     /* peer, name, response: time since the release of its last job, limit: its planned period */
     REPORT_EARLY,
+    REPORT_COST, /* peer, name, response: cost of a job so far, limit: as planned (job_costs.h) */
     /*
      * peer, name, detail: LATE_*, response, limit, count: since the last report about this client
      */
@@ -120,6 +122,17 @@ struct server_host {
     size_t (*limits_of)(void *user, pid_t pid, struct rt_limit ret_limits[RT_LIMITS]);
     /* How many threads of the process may run on these cores only. NULL: unknown, so none. */
     size_t (*threads_on)(void *user, pid_t pid, const struct core_set *cores);
+    /*
+     * The next process of the machine; 0: there are no more, and the next call begins anew. NULL:
+     * other programs are not looked for.
+     */
+    pid_t (*next_process)(void *user);
+    /*
+     * The most urgent real-time thread of a process among those that may run on one of these cores;
+     * false: it has none, or belongs to the kernel.
+     */
+    bool (*realtime_of)(void *user, pid_t pid, const struct core_set *cores,
+                        struct realtime_thread *ret_thread);
     /* Is any thread of the process real-time? NULL: some thread of every process is. */
     bool (*is_realtime)(void *user, pid_t pid);
     /*

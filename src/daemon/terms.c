@@ -117,6 +117,7 @@ static void come_into_force(struct server *server, struct peer *peer, const stru
     peer->taken = plan->serial;
     peer->strayed = peer->strayed && peer->gpu_set == plan->gpu_set;
     peer->gpu_set = plan->gpu_set;
+    cpus_changed(server);
     if (was_admitted != peer->admitted)
         cpus_renew(server, peer);
 }
@@ -229,6 +230,7 @@ int server_set_plan(struct server *server, const struct plan *plan, const char *
     for (unsigned i = 0; i < server->admission.n; i++)
         server->admission.entries[i].planned =
             plan ? plan_find(&server->plan, server->admission.entries[i].name) : NULL;
+    cpus_changed(server);        /* ranks follow from its periods and points */
     server->claims.none = false; /* bounds of another plan */
     regain_lose(server);
     claims_check(server);
@@ -241,6 +243,7 @@ int server_set_plan(struct server *server, const struct plan *plan, const char *
             admission_hello(server, peer);
         peer_plan_again(server, peer);
     }
+    cpus_update(server);
     regain_follow(server);
     return 0;
 }

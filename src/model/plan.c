@@ -41,8 +41,8 @@ static int read_task(const struct document *document, const struct node *mapping
 {
     static const char *const keys[] = {"name",        "priority",    "gpus",     "placement", "gpu_cluster",
                                        "cpu_cluster", "piece_ms",    "chunk_in", "chunk_out", "bound_ms",
-                                       "period_ms",   "deadline_ms", "point_ms", "budget_ms", "token_until",
-                                       "requests",    "seal",        NULL};
+                                       "period_ms",   "deadline_ms", "point_ms", "cost_ms",   "budget_ms",
+                                       "token_until", "requests",    "seal",     NULL};
     /*
      * A plan does not contain the platform, so a list of GPUs is checked only against the largest
      * platform.
@@ -84,6 +84,8 @@ static int read_task(const struct document *document, const struct node *mapping
     if (!result && node && !task->no_deadline)
         result =
             node_duration(document, node, "a deadline in ms", NSEC_PER_MS, 0, &task->deadline, ret_error);
+    if (!result && (node = node_get(mapping, "cost_ms")))
+        result = node_duration(document, node, "a time in ms", NSEC_PER_MS, 0, &task->cost, ret_error);
     if (!result && (node = node_get(mapping, "budget_ms")))
         result = node_duration(document, node, "a time in ms", NSEC_PER_MS, 0, &task->budget, ret_error);
     if (!result && (node = node_get(mapping, "requests")))

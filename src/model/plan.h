@@ -32,7 +32,12 @@ struct plan_task {
     baton_nsec bound;            /* on the response time; -1: none is claimed */
     baton_nsec period, deadline; /* 0: not in the plan */
     bool has_point;
-    baton_nsec point;              /* priority point of fair lateness, from the release; may be negative */
+    baton_nsec point; /* priority point of fair lateness, from the release; may be negative */
+    /*
+     * C of fair lateness: how long a job may be among the most urgent of its CPU cluster, with all
+     * that it waits for; 0: the analysis has no such term.
+     */
+    baton_nsec cost;
     bool until_gpu;                /* a job holds its token until its last GPU segment; else until its end */
     baton_nsec budget;             /* engine time of one job, copies included; 0: no limit in the plan */
     struct plan_requests requests; /* of one job; profile `gpusync` */

@@ -84,6 +84,11 @@ static void print_point(const struct plan_task *task, FILE *out)
         (void)fputs("null", out);
 }
 
+static void print_cost(const struct plan_task *task, FILE *out)
+{
+    print_duration(task->cost, NSEC_PER_MS, out);
+}
+
 static void print_budget(const struct plan_task *task, FILE *out)
 {
     print_duration(task->budget, NSEC_PER_MS, out);
@@ -120,6 +125,7 @@ const struct plan_task_field plan_task_fields[] = {
     {"chunk_in", print_chunk_in},
     {"chunk_out", print_chunk_out},
     {"point_ms", print_point},
+    {"cost_ms", print_cost},
     {"budget_ms", print_budget},
     {"token_until", print_until},
     {"requests", print_requests},

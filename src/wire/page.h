@@ -152,10 +152,11 @@ void page_ran(struct page *page, const struct page_entry *entry);
 
 /*
  * The client has begun a job so many nanoseconds after the release of the one before. PAGE_NO_JOB:
- * it has submitted commands while no job ran, or has begun a warm-up job. Call it after job_mark
- * was written. One thread at a time.
+ * it has submitted commands while no job ran, or has begun a warm-up job. PAGE_BEGAN_LATE: it has
+ * begun a job whose bound had passed. Call it after job_mark was written. One thread at a time.
  */
-#define PAGE_NO_JOB (-1)
+#define PAGE_NO_JOB     (-1)
+#define PAGE_BEGAN_LATE (-2)
 void page_note_apart(struct page *page, baton_nsec apart);
 /* On the daemon's side: the least that was noted since the last call; NSEC_MAX: nothing was. */
 baton_nsec page_take_apart(struct page *page);

@@ -158,6 +158,27 @@ START_TEST(gpusync_answers_in_the_units_of_the_result)
 }
 END_TEST
 
+/*
+ * Two tasks, two CPUs, one token, no overheads: each waits for one critical section of the other. C
+ * = 5 + 10 + 4 and 2 + 4 + 10 ms; the points are 100 - C/2 ms.
+ */
+START_TEST(the_cost_of_a_job_has_its_work_and_its_waits)
+{
+    static const char text[] = "platform: {cpus: 2, gpus: 1, copy_engines: 1, tokens_per_gpu: 1}\ntasks:\n"
+                               "  - {name: a, period_ms: 100, segments: [{cpu_ms: 5}, {kernel_ms: 10}]}\n"
+                               "  - {name: b, period_ms: 100, segments: [{cpu_ms: 2}, {kernel_ms: 4}]}\n";
+    struct analysis_result result;
+
+    ck_assert_int_eq(run(&analysis_gpusync, text, &result), 0);
+    ck_assert(result.schedulable);
+    ck_assert_int_eq(result.tasks[0].cost, 19 * NSEC_PER_MS);
+    ck_assert_int_eq(result.tasks[1].cost, 16 * NSEC_PER_MS);
+    ck_assert_int_eq(result.tasks[0].priority_point, 90500 * NSEC_PER_US);
+    ck_assert_int_eq(result.tasks[1].priority_point, 92000 * NSEC_PER_US);
+    arena_done(&result.arena);
+}
+END_TEST
+
 #define GPU_TASK(name, more)                                                                                 \
     "  - {name: " name ", period_ms: 100, " more "segments: [{cpu_ms: 1}, {kernel_ms: 10}, {cpu_ms: 1}]}\n"
 
@@ -304,6 +325,6 @@ END_TEST
 
 HARNESS_MAIN("analysis entries", 20, fair_lateness_sums_all_segments, fair_lateness_goes_cluster_by_cluster,
              np_edf_names_both_conditions, gpusync_answers_in_the_units_of_the_result,
-             gpusync_rejects_what_it_does_not_cover, pinned_tasks_do_not_wait_for_each_other,
-             copies_without_costs_take_the_time_given, explanations_add_up_to_the_bound,
-             only_sound_analyses_name_a_profile)
+             the_cost_of_a_job_has_its_work_and_its_waits, gpusync_rejects_what_it_does_not_cover,
+             pinned_tasks_do_not_wait_for_each_other, copies_without_costs_take_the_time_given,
+             explanations_add_up_to_the_bound, only_sound_analyses_name_a_profile)

@@ -8,8 +8,6 @@
 
 #include "harness.h"
 
-#define CLIENT 4711 /* the process id of the first client */
-
 struct claims_world claims_world;
 
 /* ---- the host ---- */
@@ -47,6 +45,8 @@ static void report(void *user, const struct server_report *what)
                        what->difference->field);
     else if (what->kind == REPORT_EARLY)
         (void)snprintf(claims_world.logged + n, sizeof claims_world.logged - n, "early\n");
+    else if (what->kind == REPORT_COST)
+        (void)snprintf(claims_world.logged + n, sizeof claims_world.logged - n, "cost\n");
     else if (what->kind == REPORT_TURNED_AWAY)
         (void)snprintf(claims_world.logged + n, sizeof claims_world.logged - n, "turned away\n");
     else if (what->kind == REPORT_AGREES)
@@ -65,7 +65,7 @@ static int cores_of(void *user, pid_t pid, pid_t tid, struct core_set *ret_cores
     bool of_thread = tid != pid && core_set_count(&claims_world.of_thread);
 
     (void)user;
-    ck_assert_int_ge(pid, CLIENT);
+    ck_assert_int_ge(pid, CLAIMS_CLIENT);
     claims_world.asked++;
     *ret_cores = of_thread ? claims_world.of_thread : claims_world.of_program;
     return 0;
@@ -81,7 +81,7 @@ static size_t limits_of(void *user, pid_t pid, struct rt_limit ret_limits[RT_LIM
 static size_t threads_on(void *user, pid_t pid, const struct core_set *cores)
 {
     (void)user;
-    ck_assert_int_ge(pid, CLIENT);
+    ck_assert_int_ge(pid, CLAIMS_CLIENT);
     ck_assert_uint_gt(core_set_count(cores), 0);
     return claims_world.device_threads;
 }
@@ -89,16 +89,16 @@ static size_t threads_on(void *user, pid_t pid, const struct core_set *cores)
 static bool is_realtime(void *user, pid_t pid)
 {
     (void)user;
-    ck_assert_int_ge(pid, CLIENT);
+    ck_assert_int_ge(pid, CLAIMS_CLIENT);
     return claims_world.realtime;
 }
 
 static int rank_of(void *user, pid_t pid, pid_t tid)
 {
     (void)user;
-    ck_assert(pid >= CLIENT && pid < CLIENT + 4);
+    ck_assert(pid >= CLAIMS_CLIENT && pid < CLAIMS_CLIENT + 4);
     if (tid == pid)
-        return claims_world.ranks[pid - CLIENT];
+        return claims_world.ranks[pid - CLAIMS_CLIENT];
     return tid < 4 ? claims_world.thread_ranks[tid] : -ESRCH;
 }
 
@@ -114,19 +114,47 @@ static int order(void *user, pid_t pid, const struct core_set *cores, unsigned l
     int fresh;
 
     (void)user;
-    ck_assert(pid >= CLIENT && pid < CLIENT + 4);
-    ordered = &claims_world.ordered[pid - CLIENT];
+    ck_assert(pid >= CLAIMS_CLIENT && pid < CLAIMS_CLIENT + 4);
+    ordered = &claims_world.ordered[pid - CLAIMS_CLIENT];
     fresh = !*ordered;
     ck_assert(!level || core_set_count(cores) > 0);
     if (claims_world.order_answer)
         return claims_world.order_answer;
     *ordered = level > 0;
-    claims_world.levels[pid - CLIENT] = level;
+    claims_world.levels[pid - CLAIMS_CLIENT] = level;
     if (claims_world.adopts) {
         fresh += (int)claims_world.strangers;
         claims_world.strangers = 0;
     }
     return level ? fresh : 0;
+}
+
+static pid_t next_process(void *user)
+{
+    (void)user;
+    if (claims_world.next_other >= claims_world.n_others) {
+        claims_world.next_other = 0;
+        return 0;
+    }
+    return claims_world.others[claims_world.next_other++].pid;
+}
+
+static bool realtime_of(void *user, pid_t pid, const struct core_set *cores,
+                        struct realtime_thread *ret_thread)
+{
+    (void)user;
+    claims_world.asked_others++;
+    for (unsigned i = 0; i < claims_world.n_others; i++) {
+        const struct claims_other *other = &claims_world.others[i];
+        struct core_set both = core_set_both(&other->cores, cores);
+
+        if (other->pid != pid || !other->rank || core_set_count(&both) == 0)
+            continue;
+        ret_thread->rank = other->rank;
+        (void)snprintf(ret_thread->name, sizeof ret_thread->name, "other");
+        return true;
+    }
+    return false;
 }
 
 static void boost(void *user, pid_t pid, const pid_t *threads, size_t n, unsigned priority)
@@ -221,6 +249,8 @@ struct server *claims_start(const struct config *config)
                                      .limits_of = limits_of,
                                      .threads_on = threads_on,
                                      .is_realtime = is_realtime,
+                                     .next_process = next_process,
+                                     .realtime_of = realtime_of,
                                      .rank_of = rank_of};
     const struct server_start begin = {.generation = 1,
                                        .pid = 1,
@@ -261,8 +291,10 @@ void claims_say(struct server *server, unsigned peer, const struct frame *frame)
 
 unsigned claims_join(struct server *server, const char *name, uint32_t flags, baton_nsec period)
 {
-    const struct credentials who = {
-        .pid = CLIENT + (flags & HELLO_MONITOR ? 0 : (pid_t)claims_world.joined++), .uid = 0, .gid = 0};
+    const struct credentials who = {.pid = CLAIMS_CLIENT +
+                                           (flags & HELLO_MONITOR ? 0 : (pid_t)claims_world.joined++),
+                                    .uid = 0,
+                                    .gid = 0};
     struct frame hello = {.type = FRAME_HELLO,
                           .hello = {.version = FRAME_VERSION, .flags = flags, .period = (uint64_t)period}};
     unsigned peer = 0;
@@ -361,6 +393,7 @@ struct plan claims_gpusync_plan(void)
         claims_gpusync_tasks[i].gpu_cluster = claims_gpusync_tasks[i].cpu_cluster = i;
         claims_gpusync_tasks[i].has_point = true;
         claims_gpusync_tasks[i].point = PERIOD / 2;
+        claims_gpusync_tasks[i].cost = 3600 * NSEC_PER_SEC; /* for tests in which jobs wait for questions */
         claims_gpusync_tasks[i].budget = PERIOD / 4;
         claims_gpusync_tasks[i].requests.said = true;
         plan_requests_add(&claims_gpusync_tasks[i].requests, REQUEST_EXECUTION, NSEC_PER_MS, 2);

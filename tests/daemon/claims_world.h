@@ -11,6 +11,15 @@
 #define GPU    "pci:0000:01:00.0"
 #define PERIOD (20 * NSEC_PER_MS)
 
+#define CLAIMS_CLIENT 4711 /* the process id of the first client */
+
+/* A process beside batond and its clients. */
+struct claims_other {
+    pid_t pid;
+    int rank; /* real-time priority of a thread, which may run on these cores; 0: it has none */
+    struct core_set cores;
+};
+
 struct claims_world {
     struct machine cores;               /* of the machine */
     bool hidden;                        /* the machine does not say which */
@@ -29,6 +38,9 @@ struct claims_world {
     unsigned levels[4]; /* of the clients on the CPUs; 0: none */
     size_t strangers;   /* threads that are not ordered */
     bool adopts;        /* an attempt to order threads orders these, too */
+    struct claims_other others[512];
+    unsigned n_others, next_other;
+    unsigned asked_others; /* how often one of them was looked at */
     baton_nsec now_at;
     struct page *pages[64]; /* of the clients */
     char logged[16384];     /* fields that were reported, one per line */

@@ -3,6 +3,15 @@
  * batond's server runs it: clients say by frames what the simulated jobs do, and a machine with CPU
  * clusters runs their CPU steps in the order of the levels that the server gives them. Both write
  * down every decision of their core, and every end of a job, with its instant.
+ *
+ * Left out, because batond is not as the simulator there:
+ * - Donors that must not run stand still here. Under batond they have the lowest level, and compute
+ *   on a core that would idle. Then they also ask for their token early, and what follows comes at
+ *   other instants (tests/daemon/test_donors.c; tests/gpusync/test_accepted with the CK-OMLP).
+ * - Throttling under tokens. A throttled job is two jobs of batond's core.
+ * - Programs without tokens that choose a GPU, beside deaths. batond prefers a GPU on which no dead
+ *   program drains; the simulator has no such guess.
+ * - Work between a release and the begin of its job. JOB comes at the release; see test_accepted.
  */
 #ifndef TESTS_DAEMON_MIRROR_H
 #define TESTS_DAEMON_MIRROR_H

@@ -52,7 +52,7 @@ void wake(void *user, lease_word *word);
 void boost(void *user, pid_t pid, const pid_t *threads, size_t n, unsigned priority);
 void report(void *user, const struct server_report *what);
 int machine(void *user, struct machine *ret_machine);
-/* The lowest level is that of donors that stand still: here they never run, as in the simulator. */
+/* The lowest level is that of donors that must not run: here they stand still (mirror.h). */
 int order(void *user, pid_t pid, const struct core_set *cores, unsigned level);
 void decided(void *user, const struct sched_decision *decision);
 void settle(struct machine_world *world);

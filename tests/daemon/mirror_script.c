@@ -119,13 +119,9 @@ void mirror_script(struct mirror *mirror, struct random_state *random)
         (enum sched_lock_id)pick(random, 0, SCHED_LOCKS); /* SCHED_LOCKS: as the attachment needs */
     mirror->deaths = pick(random, 0, 2) == 0;
     mirror->ties = pick(random, 0, 1);
-    /*
-     * A GPU that a dead program still drains on is less attractive to the daemon; the simulator has
-     * no such guess.
-     */
+    /* mirror.h: what is left out */
     fixed = mirror->profile != PROFILE_GPUSYNC && (mirror->deaths || pick(random, 0, 1));
     put_platform(mirror, &at, random, gpus, cluster);
-    /* under tokens throttling splits a job of the daemon in two; the simulator has no such jobs */
     mirror->has_budgets = pick(random, 0, 2) == 0;
     mirror->overrun = (enum sched_overrun)pick(random, SCHED_OVERRUN_TELL,
                                                mirror->profile == PROFILE_GPUSYNC ? SCHED_OVERRUN_DEMOTE

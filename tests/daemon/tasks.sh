@@ -18,7 +18,7 @@ out=
 machine=()
 if [ "${BATON_SANITIZER:-none}" = none ]; then
     ln -s "$BATON_BUILD/tests/daemon/libstand-in.so" "$scratch/stand-in.so" # LD_PRELOAD ends paths at spaces
-    machine=(env "LD_PRELOAD=$scratch/stand-in.so" BATON_TEST_RT_RUNTIME=-1)
+    machine=(env "LD_PRELOAD=$scratch/stand-in.so" BATON_TEST_RT_RUNTIME=-1 BATON_TEST_ALONE=1)
 fi
 unlimited() { [ ${#machine[@]} -gt 0 ] || [ "$(cat /proc/sys/kernel/sched_rt_runtime_us)" = -1 ]; }
 # Writes the configuration from standard input and starts batond. Its planner, which runs at a low

@@ -19,8 +19,8 @@ static const char *other_value(const char *key)
         {"name", "\"nose\""},    {"priority", "21"},       {"period_ms", "19"},
         {"deadline_ms", "19"},   {"placement", "any"},     {"piece_ms", "0.6"},
         {"chunk_in", "8192"},    {"chunk_out", "8192"},    {"bound_ms", "6"},
-        {"cpu_cluster", "1"},    {"point_ms", "3"},        {"budget_ms", "5"},
-        {"token_until", "gpu"},  {"requests", "none"},
+        {"cpu_cluster", "1"},    {"point_ms", "3"},        {"cost_ms", "4"},
+        {"budget_ms", "5"},      {"token_until", "gpu"},   {"requests", "none"},
     };
 
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {

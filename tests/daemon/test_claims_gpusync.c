@@ -104,7 +104,7 @@ START_TEST(each_setting_of_gpusync_is_compared_with_the_plan)
 }
 END_TEST
 
-START_TEST(tasks_of_gpusync_need_points_and_clusters_that_are_there)
+START_TEST(tasks_of_gpusync_need_points_costs_and_clusters_that_are_there)
 {
     struct config config = claims_gpusync_config();
     struct plan plan = claims_gpusync_plan();
@@ -132,6 +132,12 @@ START_TEST(tasks_of_gpusync_need_points_and_clusters_that_are_there)
     claims_gpusync_tasks[1].requests.said = false;
     server = claims_gpusync_start(&config, &plan, &text);
     claims_expect_unclaimed(server, "requests", "ear");
+    free(text);
+    server_free(server);
+    plan = claims_gpusync_plan();
+    claims_gpusync_tasks[1].cost = 0;
+    server = claims_gpusync_start(&config, &plan, &text);
+    claims_expect_unclaimed(server, "cost_ms", "ear");
     free(text);
     server_free(server);
 }
@@ -258,5 +264,5 @@ HARNESS_MAIN("claims gpusync", 30,
              a_bound_of_gpusync_is_claimed_when_all_that_it_rests_on_runs,
              each_field_of_the_basis_of_gpusync_is_compared_with_what_runs,
              each_setting_of_gpusync_is_compared_with_the_plan,
-             tasks_of_gpusync_need_points_and_clusters_that_are_there,
+             tasks_of_gpusync_need_points_costs_and_clusters_that_are_there,
              programs_of_gpusync_must_be_where_the_model_has_them)

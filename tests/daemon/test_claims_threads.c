@@ -160,6 +160,12 @@ START_TEST(a_late_job_with_a_thread_that_is_not_ordered_was_not_claimed)
     late.late.release_at = (uint64_t)claims_world.now_at;
     late.late.end_at = late.late.release_at + late.late.limit + 1;
     claims_say(server, eye, &late);
+    claims_job_ends(server, eye);
+    claims_has_a_job(server, eye);
+    ck_assert_int_eq(claims_rule(server), RULE_MET); /* the late job had ended the claim */
+    claims_job_begins(server, eye, claims_world.now_at);
+    late.late.release_at = (uint64_t)claims_world.now_at;
+    late.late.end_at = late.late.release_at + late.late.limit + 1;
     claims_world.adopts = true;
     claims_world.strangers = 1;
     claims_say(server, eye, &late);
@@ -196,6 +202,40 @@ START_TEST(a_job_that_comes_before_its_period_ends_the_claim)
     ck_assert_ptr_nonnull(strstr(claims_world.logged, "early\n"));
     free(text);
     server_free(server);
+}
+END_TEST
+
+/*
+ * No analysis counts what the locks do after the death of a job: a donor may be lost, and another
+ * job lends its rank instead.
+ */
+START_TEST(a_program_that_dies_within_a_job_ends_the_claims)
+{
+    for (int pending = 0; pending < 2; pending++) {
+        struct config config = claims_gpusync_config();
+        struct plan plan = claims_gpusync_plan();
+        char *text;
+        struct server *server;
+        unsigned eye, ear;
+
+        claims_gpusync_tasks[1].cpu_cluster = 0;
+        server = claims_gpusync_start(&config, &plan, &text);
+        eye = claims_join_ordered(server, "eye");
+        ear = claims_join_ordered(server, "ear");
+        claims_has_a_job(server, eye);
+        claims_has_a_job(server, ear);
+        ck_assert_int_eq(claims_rule(server), RULE_MET);
+        claims_job_begins(server, ear, claims_world.now_at);
+        if (pending)
+            claims_job_begins(server, eye, claims_world.now_at);
+        (void)claims_dies(server, eye);
+        ck_assert_uint_eq(claims_ask(server, QUERY_TASK, 1).about_task.rule, pending ? RULE_IDLE : RULE_MET);
+        claims_job_ends(server, ear);
+        claims_has_a_job(server, ear);
+        ck_assert_uint_eq(claims_ask(server, QUERY_TASK, 1).about_task.rule, RULE_MET);
+        free(text);
+        server_free(server);
+    }
 }
 END_TEST
 
@@ -238,4 +278,5 @@ HARNESS_MAIN("claims threads", 30, a_thread_that_is_not_ordered_ends_the_claim_u
              a_program_that_is_ordered_with_its_first_job_ends_the_claim,
              a_late_job_with_a_thread_that_is_not_ordered_was_not_claimed,
              a_job_that_comes_before_its_period_ends_the_claim,
+             a_program_that_dies_within_a_job_ends_the_claims,
              a_program_that_starts_above_an_ordered_one_ends_the_claim)

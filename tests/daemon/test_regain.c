@@ -131,35 +131,6 @@ START_TEST(an_outsider_that_came_and_went_between_two_questions_is_remembered)
 }
 END_TEST
 
-START_TEST(a_job_that_was_released_before_the_return_is_not_covered)
-{
-    baton_nsec before_at;
-    struct frame about;
-
-    start();
-    before_at = claims_world.now_at;
-    claims_job_begins(server, eye, before_at);
-    claims_job_begins(server, ear, before_at);
-    disturb();
-    claims_world.now_at += NSEC_PER_MS;
-    claims_job_ends(server, ear);
-    claims_job_ends(server, eye); /* an idle instant */
-    say_late(eye, before_at, claims_tasks[0].bound);
-    say_late(eye, claims_world.now_at, claims_tasks[0].bound); /* in the event of the return */
-    about = claims_ask(server, QUERY_TASK, 0);
-    ck_assert_uint_eq(about.about_task.rule, RULE_MET);
-    say_late(eye, before_at, claims_tasks[0].bound); /* reported when the claim was back */
-    about = claims_ask(server, QUERY_TASK, 0);
-    ck_assert_uint_eq(about.about_task.exceeded, 3);
-    ck_assert_uint_eq(about.about_task.unclaimed, 3);
-    say_late(eye, claims_world.now_at, claims_tasks[0].bound);
-    about = claims_ask(server, QUERY_TASK, 0);
-    ck_assert_uint_eq(about.about_task.exceeded, 4);
-    ck_assert_uint_eq(about.about_task.unclaimed, 3);
-    server_free(server);
-}
-END_TEST
-
 /* What is below does not delay, but for a piece; what is above does. */
 START_TEST(under_fixed_priorities_a_task_waits_for_itself_and_those_above)
 {
@@ -478,7 +449,6 @@ END_TEST
 HARNESS_MAIN("regain", 30, the_system_is_not_asked_about_threads_before_a_claim_can_return,
              a_delayed_job_that_is_pending_when_the_outsider_leaves_keeps_the_claim_away,
              an_outsider_that_came_and_went_between_two_questions_is_remembered,
-             a_job_that_was_released_before_the_return_is_not_covered,
              under_fixed_priorities_a_task_waits_for_itself_and_those_above,
              a_release_that_no_program_has_begun_yet_may_be_pending,
              an_engine_that_is_used_outside_of_a_job_is_not_idle,

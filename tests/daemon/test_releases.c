@@ -159,12 +159,41 @@ START_TEST(a_job_that_was_delayed_by_an_early_one_was_not_claimed)
     late.late.end_at = late.late.release_at + late.late.limit + 1;
     claims_say(server, peers[1], &late);
     ck_assert_uint_eq(claims_ask(server, QUERY_TASK, 1).about_task.unclaimed, 0);
-    job(0, true, NSEC_PER_SEC);
-    job(0, true, NSEC_PER_SEC + PERIOD / 2);
+    claims_world.now_at += PERIOD;
+    for (unsigned i = 0; i < 2; i++)
+        job(i, true, claims_world.now_at);
+    expect(RULE_MET, RULE_MET); /* the late job had ended the claims */
+    late.late.release_at = (uint64_t)claims_world.now_at;
+    late.late.end_at = late.late.release_at + late.late.limit + 1;
+    job(0, true, claims_world.now_at);
+    job(0, true, claims_world.now_at + PERIOD / 2);
     claims_say(server, peers[1], &late);
     about = claims_ask(server, QUERY_TASK, 1);
     ck_assert_uint_eq(about.about_task.exceeded, 2);
     ck_assert_uint_eq(about.about_task.unclaimed, 1);
+    finish();
+}
+END_TEST
+
+/*
+ * The program was stopped before it could begin its jobs. They come at once, and no bound of
+ * another task counts that.
+ */
+START_TEST(a_job_that_begins_later_than_its_bound_ends_the_claims_at_once)
+{
+    const baton_nsec bound = 7 * NSEC_PER_MS;
+    baton_nsec release_at;
+
+    start();
+    atomic_store(&programs[0]->bound, (uint64_t)bound);
+    release_at = claims_world.now_at;
+    for (int late = 0; late < 2; late++) {
+        release_at += 2 * PERIOD;
+        ck_assert_int_eq(session_job_begin_released(programs[0], release_at, release_at + bound + late), 0);
+        expect(late ? RULE_IDLE : RULE_MET, late ? RULE_IDLE : RULE_MET);
+        session_job_end(programs[0], true, release_at + bound + late);
+    }
+    ck_assert_uint_eq(times_reported(), 1);
     finish();
 }
 END_TEST
@@ -378,6 +407,7 @@ END_TEST
 HARNESS_MAIN("releases", 30, the_least_time_between_releases_is_taken_once,
              jobs_that_are_a_period_apart_keep_the_claims, a_job_that_comes_before_its_period_ends_all_claims,
              a_job_that_was_delayed_by_an_early_one_was_not_claimed,
+             a_job_that_begins_later_than_its_bound_ends_the_claims_at_once,
              a_job_on_a_machine_that_changed_was_not_claimed,
              the_first_job_of_a_process_must_be_a_period_after_the_last_of_the_former_one,
              an_early_job_keeps_the_claims_away_until_it_has_ended, claims_begin_after_the_warm_up,

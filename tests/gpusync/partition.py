@@ -41,10 +41,15 @@ def cores_in(text):
 
 
 class Partition:
-    def __init__(self, stand_in, programs=None):
-        """stand_in: its library; programs: their core, by default the first one."""
+    def __init__(self, stand_in, programs=None, untouched=False):
+        """stand_in: its library; programs: their core, by default the first one; untouched: the stand-in
+        takes the place of all that would change the machine."""
         self.undo = []
-        self.environment = {}
+        folder = tempfile.mkdtemp()  # LD_PRELOAD ends paths at spaces
+        self.undo.append(lambda: shutil.rmtree(folder))
+        os.symlink(stand_in, folder + "/stand-in.so")
+        # the threads that look for disturbances are real-time, too
+        self.environment = {"LD_PRELOAD": folder + "/stand-in.so", "BATON_TEST_ALONE": "1"}
         allowed = os.sched_getaffinity(0)
         online = cores_in(read("/sys/devices/system/cpu/online"))
         isolated = online & (cores_in(read("/sys/devices/system/cpu/isolated"))
@@ -58,25 +63,29 @@ class Partition:
         try:
             if isolated:
                 self.how = "core %d is isolated" % self.devices
+            elif untouched:
+                self.stand_in_isolates("the machine is left alone")
             else:
-                self.isolate(stand_in)
-            self.lift_limits()
+                self.isolate()
+            if untouched:
+                self.environment["BATON_TEST_RT_RUNTIME"] = "-1"
+            else:
+                self.lift_limits()
         except Refused:
             self.close()
             raise
 
-    def isolate(self, stand_in):
+    def isolate(self):
         try:
             self.make_cpuset()
             self.how = "core %d is in an isolated cpuset" % self.devices
         except OSError as error:
-            folder = tempfile.mkdtemp()  # LD_PRELOAD ends paths at spaces
-            self.undo.append(lambda: shutil.rmtree(folder))
-            os.symlink(stand_in, folder + "/stand-in.so")
-            self.environment = {"LD_PRELOAD": folder + "/stand-in.so",
-                                "BATON_TEST_ISOLATED": str(self.devices)}
-            self.how = ("core %d is NOT isolated (%s): a stand-in tells batond that it is, and other "
-                        "programs may run there" % (self.devices, error))
+            self.stand_in_isolates(error)
+
+    def stand_in_isolates(self, why):
+        self.environment["BATON_TEST_ISOLATED"] = str(self.devices)
+        self.how = ("core %d is NOT isolated (%s): a stand-in tells batond that it is, and other "
+                    "programs may run there" % (self.devices, why))
 
     def make_cpuset(self):
         folder = "%s/baton-devices-%d" % (CGROUPS, os.getpid())

@@ -8,9 +8,11 @@
  *
  * SEGMENTS: cNUMBER CPU work in microseconds, kNUMBER a kernel of so many work-groups, iNUMBER a
  * copy in of so many bytes, oNUMBER a copy out, g the job needs no GPU any more; separated by
- * commas. sNUMBER in front: so many bytes stay on the GPU from job to job, and every kernel changes
- * them; at the end they are compared with a computation on the host. bNUMBER behind it: they are in
- * so many buffers, and the kernels of a job take them in turn. Without state nothing stays there.
+ * commas. eNUMBER: CPU work of the job before it calls baton_job_begin_at().
+ *
+ * sNUMBER in front: so many bytes stay on the GPU from job to job, and every kernel changes them;
+ * at the end they are compared with a computation on the host. bNUMBER behind it: they are in so
+ * many buffers, and the kernels of a job take them in turn. Without state nothing stays there.
  *
  * Waits until the file GO is there. The first program that sees it writes into it when all of them
  * start: at a full second, in one to two seconds. Prints `JOBS MAX_RESPONSE_NS` at the end, and
@@ -80,7 +82,7 @@ static void segment(const char *text)
     case 'g':
         (void)baton_job_gpu_done();
         break;
-    default: /* the state */
+    default: /* the state, or work before the begin of the job */
         break;
     }
 }
@@ -91,6 +93,18 @@ static void run_segments(const char *segments)
         at += *at == ',';
         segment(at);
     }
+}
+
+/* The CPU work of a job before its begin, in microseconds. */
+static int64_t work_before(const char *segments)
+{
+    int64_t us = 0;
+
+    for (const char *at = segments; at; at = strchr(at, ',')) {
+        at += *at == ',';
+        us += at[0] == 'e' ? strtoll(at + 1, NULL, 10) : 0;
+    }
+    return us;
 }
 
 /*
@@ -184,6 +198,7 @@ int main(int argc, char **argv)
         int64_t response;
 
         sleep_until(release_at);
+        work(work_before(argv[5]));
         (void)baton_job_begin_at(release_at);
         run_segments(argv[5]);
         response = end_job(release_at);

@@ -13,7 +13,7 @@ START_TEST(a_plan_reads_back_what_it_prints)
     static const char text[] =
         "analysis: holistic\nprofile: priority\ntasks:\n"
         "  - {name: detector, priority: 80, gpus: 1, placement: chosen, gpu_cluster: 0, cpu_cluster: 0,\n"
-        "     piece_ms: 0.5, chunk_in: 4 MiB, chunk_out: 512 KiB, bound_ms: 21.4}\n"
+        "     piece_ms: 0.5, chunk_in: 4 MiB, chunk_out: 512 KiB, cost_ms: 9.25, bound_ms: 21.4}\n"
         "  - {name: \"odd \\\" name\", priority: 7, placement: [1, 3], gpus: 2, bound_ms: null}\n";
     struct plan plan;
     struct plan again;
@@ -31,6 +31,8 @@ START_TEST(a_plan_reads_back_what_it_prints)
     ck_assert_int_eq(again.tasks[1].bound, -1);
     ck_assert_uint_eq(again.tasks[1].placement.gpus, 10);
     ck_assert_int_eq(again.tasks[0].chunk_out, 512 << 10);
+    ck_assert_int_eq(again.tasks[0].cost, 9250000);
+    ck_assert_int_eq(again.tasks[1].cost, 0);
     ck_assert_ptr_null(plan_find(&again, "nobody"));
     plan_done(&plan);
     plan_done(&again);

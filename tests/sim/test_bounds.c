@@ -13,6 +13,7 @@
 #include "analysis/holistic/pipeline_analysis.h"
 #include "generate.h"
 #include "harness.h"
+#include "attack_costs.h"
 #include "sim/search.h"
 
 #define RUNS harness_scale(16, 24) /* per set */
@@ -29,6 +30,7 @@ struct tally {
     uint64_t yields, inheritances, preemptions, jobs;
     unsigned max_ahead;
     double closest, sum; /* observed / bound */
+    struct attack_tally costs;
 };
 
 static baton_nsec longest_period(const struct task_set *set)
@@ -98,6 +100,15 @@ static void print_tally(const char *name, const struct tally *tally)
            tally->all_gpus, tally->multi, tally->sliced, tally->several_gpus, tally->unequal, tally->any,
            tally->chosen, tally->fixed, (unsigned long long)tally->yields,
            (unsigned long long)tally->inheritances, (unsigned long long)tally->preemptions, tally->max_ahead);
+}
+
+/* Some jobs cost nearly all of C, and some wait behind others. */
+static void check_costs(const struct attack_tally *costs)
+{
+    printf("  costs of %zu jobs: %zu waited behind c others, %zu above 0.99 C, most %.4f C\n", costs->jobs,
+           costs->behind, costs->tight, costs->most);
+    ck_assert_uint_gt(costs->behind, costs->jobs / 100);
+    ck_assert_uint_gt(costs->tight, 0);
 }
 
 static void count_kinds(struct tally *tally, const struct generated *generated)
@@ -198,6 +209,9 @@ static void try_gpusync(const struct generated *generated, uint64_t seed, struct
     struct plan plan = {.analysis = "gpusync", .profile = "gpusync", .tasks = tasks};
     baton_nsec bounds[16] = {0};
     baton_nsec points[16] = {0};
+    baton_nsec costs[16] = {0};
+    unsigned clusters[16] = {0};
+    const struct attack_limits limits_of_jobs = {points, costs, clusters};
     struct sim_options options = {.set = &set,
                                   .plan = &plan,
                                   .profile = PROFILE_GPUSYNC,
@@ -227,9 +241,12 @@ static void try_gpusync(const struct generated *generated, uint64_t seed, struct
                                           .bound = -1};
             bounds[i] = (baton_nsec)(terms->response * 1000) + 1;
             points[i] = (baton_nsec)(terms->point * 1000);
+            costs[i] = (baton_nsec)(terms->cost * 1000) + 1;
+            clusters[i] = terms->cpu_cluster;
         }
         count_kinds(tally, generated);
         attack(&options, generated, bounds, seed, tally);
+        attack_costs(&options, &limits_of_jobs, generated->text, seed, &tally->costs);
     }
     gpusync_workspace_free(workspace);
     arena_done(&arena);
@@ -250,6 +267,7 @@ START_TEST(no_simulated_response_exceeds_the_gpusync_bound_under_r2dglp)
         ck_assert_uint_lt(seed, wanted * 20);
     }
     print_tally("gpusync, R2DGLP", &tally);
+    check_costs(&tally.costs);
     ck_assert(tally.inheritances > wanted && tally.max_ahead >= 2);
 }
 END_TEST
@@ -268,6 +286,7 @@ START_TEST(no_simulated_response_exceeds_the_gpusync_bound_under_ck_omlp)
         ck_assert_uint_lt(seed, wanted * 20);
     }
     print_tally("gpusync, CK-OMLP", &tally);
+    check_costs(&tally.costs);
     ck_assert(tally.inheritances > 0 && tally.max_ahead >= 1);
 }
 END_TEST

@@ -1,7 +1,8 @@
 /*
  * The CPUs of a program under a virtual clock that has some of its own (clock.h): their number, the
  * list of those that are online and allowed, and the affinity of threads. No virtual clock limits
- * real-time programs.
+ * real-time programs. There are no processes beside those under the virtual clock: the real
+ * machine's take no virtual time.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -131,5 +132,9 @@ EXPORT int open(const char *path, int flags, ...)
         return file_of("Name:\tvirtual\nCpus_allowed_list:\t", cpus());
     if (is_limit(path))
         return file_of("-1\n", 0);
+    if (!strcmp(path, "/proc") && preload_clock()) {
+        errno = ENOENT;
+        return -1;
+    }
     return next(path, flags, mode);
 }

@@ -100,6 +100,7 @@ static void publish(const struct gpusync_workspace *workspace, struct analysis_r
         task->gpu_cluster = terms->gpu_cluster != GPUSYNC_NOWHERE ? terms->gpu_cluster : 0;
         task->has_priority_point = true;
         task->priority_point = plain_nsec(terms->point);
+        task->cost = plain_nsec(terms->cost);
         task->blocking[0] = plain_nsec(terms->direct);
         task->blocking[1] = plain_nsec(terms->donation);
         task->blocking[2] = plain_nsec(terms->execution_blocking);
@@ -259,7 +260,6 @@ const struct analysis analysis_gpusync = {
     .summary = "GPUSync's token and engine locks under fair lateness, with overheads; sound (Elliott, "
                "Anderson 2014)",
     .profile = "gpusync",
-    .simulated = true,
     .run = run_sound,
     .basis = basis,
     .explain = explain_sound,
@@ -278,7 +278,6 @@ const struct analysis analysis_gpusync_chains = {
     .summary =
         "gpusync with copy-engine blocking by integer program (two copy engines, peer-to-peer migration)",
     .profile = "gpusync",
-    .simulated = true,
     .run = run_chains,
     .basis = basis,
     .explain = explain_chains,

@@ -367,6 +367,7 @@ int loop_init(struct loop *loop)
     for (unsigned i = 0; i < UNSCHEDULED_MAX; i++)
         loop->unscheduled[i] = -1;
     metrics_init(&loop->metrics);
+    processes_init(&loop->processes);
     make_room(loop->config.clients);
     loop->connections = calloc(loop->config.clients, sizeof *loop->connections);
     loop->planner = malloc(sizeof *loop->planner);
@@ -397,6 +398,7 @@ void loop_done(struct loop *loop)
     server_free(loop->server);
     boost_done(&loop->boost);
     pins_done(&loop->pins);
+    processes_done(&loop->processes);
     awake_keep(&loop->awake, false);
     connections_close(loop);
     free(loop->connections);

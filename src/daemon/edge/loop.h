@@ -19,6 +19,7 @@
 #include "daemon/edge/log.h"
 #include "daemon/edge/metrics.h"
 #include "daemon/edge/planner_child.h"
+#include "daemon/edge/processes.h"
 #include "daemon/edge/device_probe.h"
 #include "daemon/server.h"
 #include "daemon/unscheduled.h"
@@ -55,6 +56,7 @@ struct loop {
     int unscheduled[UNSCHEDULED_MAX]; /* of processes that are not scheduled; -1: none */
     struct boost boost;
     struct pins pins;
+    struct processes processes;
     struct awake awake;
     struct device_probe probe;
     struct metrics metrics;

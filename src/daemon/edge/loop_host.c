@@ -190,6 +190,18 @@ static size_t threads_on(void *user, pid_t pid, const struct core_set *cores)
     return machine_threads_on(pid, cores);
 }
 
+static pid_t next_process(void *user)
+{
+    return processes_next(&((struct loop *)user)->processes);
+}
+
+static bool realtime_of(void *user, pid_t pid, const struct core_set *cores,
+                        struct realtime_thread *ret_thread)
+{
+    (void)user;
+    return processes_realtime(pid, cores, ret_thread);
+}
+
 static bool is_realtime(void *user, pid_t pid)
 {
     (void)user;
@@ -222,6 +234,8 @@ struct server_host loop_host(struct loop *loop)
                                 .cores_of = cores_of,
                                 .limits_of = limits_of,
                                 .threads_on = threads_on,
+                                .next_process = next_process,
+                                .realtime_of = realtime_of,
                                 .is_realtime = is_realtime,
                                 .rank_of = rank_of};
 }

@@ -6,6 +6,7 @@
 
 #include "wire/frame.h"
 #include "wire/notice.h"
+#include "wire/page.h"
 
 static void reason(const struct server_report *report, char *ret_text, size_t size)
 {
@@ -85,6 +86,7 @@ enum log_level words_level(const struct server_report *report)
     case REPORT_OVERRUN:
     case REPORT_REQUESTS:
     case REPORT_EARLY:
+    case REPORT_COST:
         break;
     }
     return LOG_LEVEL_WARNING;
@@ -152,11 +154,16 @@ static void requests(const struct server_report *report, char *ret_text, size_t 
                        report->name, (unsigned long long)report->count, kind);
 }
 
+static const char until[] = "no bound is claimed until the tasks are idle";
+
 static void early(const struct server_report *report, char *ret_text, size_t size)
 {
-    static const char until[] = "no bound is claimed until the tasks are idle";
-
-    if (report->response < 0)
+    if (report->response == PAGE_BEGAN_LATE)
+        (void)snprintf(ret_text, size,
+                       "%s: a job began when its bound had passed, and may delay others more than the plan "
+                       "counts; %s",
+                       report->name, until);
+    else if (report->response < 0)
         (void)snprintf(ret_text, size,
                        "%s: GPU commands outside of its jobs, or in its warm-up, which the plan does "
                        "not count; %s",
@@ -188,6 +195,12 @@ void words_report(const struct server_report *report, char *ret_text, size_t siz
         break;
     case REPORT_EARLY:
         early(report, ret_text, size);
+        break;
+    case REPORT_COST:
+        (void)snprintf(ret_text, size,
+                       "%s: a job was among the most urgent of its cores for %.3f ms, and the plan counts "
+                       "%.3f ms; %s",
+                       report->name, nsec_to_ms(report->response), nsec_to_ms(report->limit), until);
         break;
     case REPORT_LATE:
         late(report, ret_text, size);
