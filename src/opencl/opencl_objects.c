@@ -210,6 +210,7 @@ static cl_command_queue note_queue(cl_command_queue handle, cl_device_id device,
         command_queue_init(&record->base, &record->device->base,
                            !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE));
         atomic_store(&record->device->has_queues, true);
+        engine_device_use(&record->device->base);
     }
     if (!record->device || !handle_table_put(&front.queues, handle, record))
         free(record);

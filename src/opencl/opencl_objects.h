@@ -12,6 +12,8 @@
 #include "opencl/object.h"
 #include "opencl/quirks/quirks.h"
 
+enum { CONTEXT_DEVICES = 64 }; /* the most devices of a context that the layer looks at */
+
 struct opencl_device {
     struct engine_device base;
     struct opencl_device *next;
