@@ -12,7 +12,6 @@
 struct opencl_front front = {
     .devices_lock = PTHREAD_MUTEX_INITIALIZER,
     .task_type = CL_COMMAND_TASK,
-    .buffers.lock = PTHREAD_MUTEX_INITIALIZER,
     .builder = {.lock = PTHREAD_MUTEX_INITIALIZER,
                 .changed = PTHREAD_COND_INITIALIZER,
                 .tail = &front.builder.first,
