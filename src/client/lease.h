@@ -110,7 +110,7 @@ int lease_wait(struct lease *lease, baton_nsec until_at);
 
 /*
  * What the daemon asks of the holder: LEASE_FLAG_* (wire/lease_word.h), 0 while a group holds the
- * lease. Two atomic loads. Of interest only between begin and end.
+ * lease. Three atomic loads, one in a group. Of interest only between begin and end.
  */
 static inline uint64_t lease_flags(const struct lease *lease)
 {

@@ -120,7 +120,7 @@ void engine_exit_locked(struct device_engine *engine, enum engine_kind kind, uns
 
 /*
  * Must the engine be left at the next border, because the daemon asks to yield or the turn is over?
- * One atomic load when no client waits.
+ * Three atomic loads when no client waits.
  */
 bool engine_border_asked(const struct device_engine *engine);
 /* Does the process hold the engine, and no client ask for it? */
