@@ -28,6 +28,27 @@ int lease_open(struct session *session, const char *device, enum engine_kind eng
     return result;
 }
 
+int lease_refusal(struct lease *lease, bool wait)
+{
+    struct session *session = lease->session;
+    struct protocol *protocol = &session->protocol;
+    const struct protocol_lease *state = &protocol->leases[lease->index];
+    baton_nsec until_at = clock_now() + session_patience(session);
+    struct timespec until = {until_at / NSEC_PER_SEC, until_at % NSEC_PER_SEC};
+    int reason = 0;
+
+    if (session_forked(session))
+        return 0;
+    pthread_mutex_lock(&session->lock);
+    while (wait && reason == 0 && protocol->state == PROTOCOL_ONLINE && (protocol->flags & WELCOME_TOKENS) &&
+           !state->answered)
+        reason = -pthread_cond_timedwait(&session->welcomed, &session->lock, &until);
+    if (reason == 0)
+        reason = state->refused;
+    pthread_mutex_unlock(&session->lock);
+    return reason;
+}
+
 void lease_on_cores(struct lease *lease)
 {
     atomic_store_explicit(&lease->on_cores, true, memory_order_relaxed);

@@ -59,11 +59,20 @@ enum lease_answer {
 /*
  * The lease for one engine of a device. device: the stable name from wire/device_name.h. Asking
  * twice for the same engine gives the same lease. At most 32 per session: -ENOSPC. A device that
- * the daemon does not know is declared to it; one that it refuses to manage passes through. Valid
- * until session_close().
+ * the daemon does not know is declared to it; one that it refuses to manage passes through
+ * (lease_refusal()). Valid until session_close().
  */
 int lease_open(struct session *session, const char *device, enum engine_kind engine,
                struct lease **ret_lease);
+
+/*
+ * Why the daemon does not manage the engine. 0: it does, or there is none. -ENODEV: it does not
+ * know the GPU, and programs may not declare any. -ENOSPC: it manages as many GPUs as it may.
+ *
+ * wait: for the daemon's answer, under tokens, where a program may use no such engine. -ETIMEDOUT:
+ * there was none for as long as session_open() waits for the welcome.
+ */
+int lease_refusal(struct lease *lease, bool wait);
 
 /*
  * The engine is a thread that runs on the cores of this machine. From now on lease_wait() sleeps at
@@ -101,7 +110,7 @@ int lease_wait(struct lease *lease, baton_nsec until_at);
 
 /*
  * What the daemon asks of the holder: LEASE_FLAG_* (wire/lease_word.h), 0 while a group holds the
- * lease. Two atomic loads. Of interest only between begin and end.
+ * lease. Three atomic loads, one in a group. Of interest only between begin and end.
  */
 static inline uint64_t lease_flags(const struct lease *lease)
 {
@@ -164,8 +173,9 @@ struct lease_group_engine {
 
 /*
  * Holds all these engines; blocks. 0: the daemon granted them. LEASE_GROUP_PASSED: there is no
- * daemon. -errno: nothing is held (-ENOSPC: more engines than a session has leases). session: NULL
- * passes. After 0 and LEASE_GROUP_PASSED: lease_group_end().
+ * daemon. -errno: nothing is held (-ENOSPC: more engines than a session has leases; or, under
+ * tokens, the answer of lease_refusal()). session: NULL passes. After 0 and LEASE_GROUP_PASSED:
+ * lease_group_end().
  */
 int lease_group_take(struct session *session, const struct lease_group_engine engines[], size_t n,
                      struct lease_group *ret_group);

@@ -120,6 +120,8 @@ static int open_all(struct session *session, const struct lease_group_engine eng
         struct lease *lease;
         int result = lease_open(session, engines[i].device, engines[i].engine, &lease);
 
+        if (result == 0 && session_has_tokens(session))
+            result = lease_refusal(lease, true);
         if (result) {
             *ret_group = (struct lease_group){0};
             return result;

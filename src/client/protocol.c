@@ -126,7 +126,7 @@ void protocol_lost(struct protocol *protocol)
     for (unsigned i = 0; i < protocol->n_leases; i++) {
         if (protocol->leases[i].shared)
             free_lease(protocol, i);
-        protocol->leases[i].refused = false;
+        protocol->leases[i].refused = 0;
     }
     protocol->broken = false; /* the outbox, now empty, may have overflowed */
 }
@@ -149,7 +149,8 @@ static void attach(struct protocol *protocol, unsigned index)
     move(protocol, index, &place->word, busy);
     lease->ghost = NULL; /* the declaration replaces it */
     lease->declared = busy;
-    lease->refused = false;
+    lease->answered = false;
+    lease->refused = 0;
     frame.attach.index = index;
     frame.attach.engine = lease->engine;
     frame.attach.busy = busy;
@@ -184,6 +185,15 @@ static int welcome(struct protocol *protocol, const struct frame_welcome *frame)
 
 /* ---- frames from the daemon ---- */
 
+static int managed(struct protocol *protocol, const struct frame_managed *frame)
+{
+    if (frame->index >= protocol->n_leases)
+        return -EPROTO;
+    protocol->leases[frame->index].answered = true;
+    push_event(protocol, PROTOCOL_ATTACHED, frame->index);
+    return 0;
+}
+
 static int refused(struct protocol *protocol, const struct frame_refused *frame)
 {
     struct protocol_lease *lease;
@@ -193,7 +203,9 @@ static int refused(struct protocol *protocol, const struct frame_refused *frame)
     lease = &protocol->leases[frame->index];
     if (!lease->shared)
         return 0;
-    lease->refused = true;
+    lease->answered = true;
+    lease->refused = frame->reason == ENOSPC ? -ENOSPC : -ENODEV;
+    push_event(protocol, PROTOCOL_ATTACHED, frame->index);
     free_lease(protocol, frame->index);
     lease->ghost = NULL; /* the daemon reserves nothing for this client there */
     return 0;
@@ -215,6 +227,8 @@ static int dispatch(struct protocol *protocol, const struct frame *frame)
     switch (frame->type) {
     case FRAME_YIELD:
         return yield_asked(protocol, &frame->yield);
+    case FRAME_MANAGED:
+        return managed(protocol, &frame->managed);
     case FRAME_REFUSED:
         return refused(protocol, &frame->refused);
     case FRAME_PLAN:

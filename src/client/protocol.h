@@ -41,13 +41,15 @@ struct protocol_lease {
     uint32_t epoch;       /* of the latest request */
     bool asked;           /* a request is under way: the next BUSY with this epoch is its grant */
     bool declared;        /* the hold began before this daemon knew of it */
-    bool refused;         /* the daemon does not manage it */
+    bool answered;        /* the daemon has said whether it manages the engine */
+    int refused;          /* it does not: -ENODEV or -ENOSPC (lease_refusal()); 0: it does */
     _Atomic bool grouped; /* held by a batch; changes under the session's lock */
     bool nested;          /* ... and a command of the batch, from this process, uses it */
 };
 
 enum protocol_event_kind {
-    PROTOCOL_YIELD, /* lease */
+    PROTOCOL_YIELD,    /* lease */
+    PROTOCOL_ATTACHED, /* lease: the daemon has said whether it manages the engine */
     PROTOCOL_PLANNED,
     PROTOCOL_WELCOMED,
     PROTOCOL_PLACED,

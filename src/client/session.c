@@ -22,10 +22,7 @@
 #include "client/session_private.h"
 #include "wire/rank.h"
 
-/* For a daemon that listens, longer for one that is required. An absent daemon causes no wait. */
-#define WELCOME_WAIT  (2 * NSEC_PER_SEC)
-#define REQUIRED_WAIT (30 * NSEC_PER_SEC)
-#define GOODBYE_WAIT  (100 * NSEC_PER_MS)
+#define GOODBYE_WAIT (100 * NSEC_PER_MS)
 
 /* ---- callbacks of the protocol ---- */
 
@@ -90,7 +87,8 @@ void session_flush(struct session *session)
 
 static void fill_hello(const struct settings *settings, struct frame_hello *hello)
 {
-    *hello = (struct frame_hello){.period = (uint64_t)settings->period, .flags = HELLO_TOLD | HELLO_USED};
+    *hello = (struct frame_hello){.period = (uint64_t)settings->period,
+                                  .flags = HELLO_TOLD | HELLO_USED | HELLO_MANAGED};
     hello->deadline = (uint64_t)(settings->deadline ? settings->deadline : settings->period);
     if (settings->priority == SETTING_PRIORITY_ADAPTIVE)
         hello->flags |= HELLO_ADAPTIVE;
@@ -118,9 +116,9 @@ static void fill_hello(const struct settings *settings, struct frame_hello *hell
  * Until the first attempt is over: welcomed, or there is no daemon. A wait for a condition may also
  * end without a reason, before the thread has dialled.
  */
-static void wait_for_welcome(struct session *session, baton_nsec patience)
+static void wait_for_welcome(struct session *session)
 {
-    baton_nsec until_at = clock_now() + patience_limit(patience);
+    baton_nsec until_at = clock_now() + session_patience(session);
     struct timespec until = {until_at / NSEC_PER_SEC, until_at % NSEC_PER_SEC};
 
     pthread_mutex_lock(&session->lock);
@@ -204,7 +202,7 @@ int session_open(const struct settings *settings, const struct session_listener 
         free_session(session);
         return result;
     }
-    wait_for_welcome(session, settings->require_daemon ? REQUIRED_WAIT : WELCOME_WAIT);
+    wait_for_welcome(session);
     if (settings->require_daemon && session->protocol.state != PROTOCOL_ONLINE) {
         session_close(session);
         return -ECONNREFUSED;

@@ -79,6 +79,8 @@ struct session_listener {
      * lease_end().
      */
     void (*on_yield)(void *user, struct lease *lease);
+    /* The daemon does not manage the lease's engine (lease_refusal()). */
+    void (*on_refused)(void *user, struct lease *lease);
     void (*on_plan)(void *user, const struct session_plan *plan);
     /*
      * A job of this process begins or has ended; on the thread that reports it. number counts from
@@ -136,7 +138,10 @@ void session_name_device(struct session *session, uintptr_t device, char name[DE
 /* May a job get another GPU than the one before, with its state (WELCOME_FOLLOWS)? */
 bool session_follows(struct session *session);
 
-/* Does a job use the GPU of its token only (WELCOME_TOKENS)? */
+/*
+ * Does a job use the GPU of its token only (WELCOME_TOKENS)? Then a program may not open a GPU that
+ * the daemon does not manage (lease_refusal()).
+ */
 bool session_has_tokens(struct session *session);
 
 /* The daemon's generation; 0 before the first welcome. */

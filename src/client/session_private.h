@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "base/patience.h"
 #include "client/jobs.h"
 #include "client/lease.h"
 #include "client/linger.h"
@@ -93,6 +94,15 @@ struct session {
     } named[SESSION_NAMED]; /* n_named of them: session's lock */
     unsigned n_named;
 };
+
+/*
+ * How long a caller waits for the first words of a daemon that listens; longer for one that is
+ * required.
+ */
+static inline baton_nsec session_patience(const struct session *session)
+{
+    return patience_limit(session->settings.require_daemon ? 30 * NSEC_PER_SEC : 2 * NSEC_PER_SEC);
+}
 
 /* Lock held: sends notice number i to a daemon that understands notices. */
 void session_send_notice(struct session *session, int i);

@@ -165,6 +165,14 @@ static void introduce(struct session *session)
     session_publish(session);
 }
 
+/* Wakes the threads that wait for an answer of the daemon. */
+static void announce(struct session *session)
+{
+    pthread_mutex_lock(&session->lock);
+    pthread_cond_broadcast(&session->welcomed);
+    pthread_mutex_unlock(&session->lock);
+}
+
 static void deliver(struct session *session, const struct protocol_event *event)
 {
     struct session_listener *listener = &session->listener;
@@ -175,6 +183,11 @@ static void deliver(struct session *session, const struct protocol_event *event)
         if (!lease_linger_called(lease) && listener->on_yield && lease_wanted(lease))
             listener->on_yield(listener->user, lease);
         break;
+    case PROTOCOL_ATTACHED:
+        announce(session);
+        if (listener->on_refused && lease_refusal(lease, false) != 0)
+            listener->on_refused(listener->user, lease);
+        break;
     case PROTOCOL_PLANNED:
         session_plan_came(session);
         break;
@@ -182,9 +195,7 @@ static void deliver(struct session *session, const struct protocol_event *event)
         introduce(session);
         break;
     case PROTOCOL_PLACED:
-        pthread_mutex_lock(&session->lock);
-        pthread_cond_broadcast(&session->welcomed);
-        pthread_mutex_unlock(&session->lock);
+        announce(session);
         break;
     case PROTOCOL_TOLD_PRIORITY:
         session_set_priority(session, session->protocol.told_priority);

@@ -39,9 +39,10 @@ enum session_counter cut_why_whole(const struct cuda_command *command)
 {
     const struct command_launch *launch = &command->u.launch;
     const struct function_record *function = launch->function;
+    const struct policy *policy = &command->base.policy;
     int64_t predicted;
 
-    if (!policy_slicing())
+    if (!policy->slicing)
         return COUNTER_UNSLICED_OFF;
     if (!function)
         return COUNTER_UNSLICED_OTHER;
@@ -50,10 +51,10 @@ enum session_counter cut_why_whole(const struct cuda_command *command)
     if (!function->piece)
         return function->whole;
     predicted = meter_predict(&function->meter, command->base.items);
-    if (runtime.settings.slice <= 0 && predicted >= 0 && predicted <= pipe_piece_ns())
+    if (runtime.settings.slice <= 0 && predicted >= 0 && predicted <= pipe_piece_ns(policy))
         return COUNTER_UNSLICED_SMALL;
     if (launch_blocks(launch) <= least_blocks(command))
-        return predicted > pipe_piece_ns() ? COUNTER_UNSLICED_FEW : COUNTER_UNSLICED_SMALL;
+        return predicted > pipe_piece_ns(policy) ? COUNTER_UNSLICED_FEW : COUNTER_UNSLICED_SMALL;
     return COUNTER_PIECES;
 }
 
@@ -64,7 +65,7 @@ bool cut_wants_launch(const struct cuda_command *command)
 
 size_t cut_chunk(const struct cuda_command *command)
 {
-    if (command->base.engine == ENGINE_EXECUTION || !policy_chunking())
+    if (command->base.engine == ENGINE_EXECUTION || !command->base.policy.chunking)
         return SIZE_MAX;
     return command_chunk_bytes(&command->base);
 }

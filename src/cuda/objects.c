@@ -171,6 +171,7 @@ static struct context_record *make_context(CUcontext handle)
         free(context);
         return NULL;
     }
+    engine_device_use(&context->device->base);
     init_stream(&context->legacy, context, CU_STREAM_LEGACY, STREAM_LEGACY, true);
     context->number = ++cuda_front.objects.n_made;
     list_append(&cuda_front.objects.all, &context->link);

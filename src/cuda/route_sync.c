@@ -179,11 +179,38 @@ static atomic_int *retained(CUdevice device)
     return device >= 0 && device < DEVICE_MOST ? &cuda_front.retained[device] : NULL;
 }
 
-/* The first argument is where the context goes, whatever the version. */
+/* May the program have no context on the device? A number of no device is left to the driver. */
+static bool is_barred(CUdevice number)
+{
+    struct device_record *device;
+    int n = DEVICE_MOST;
+
+    if (runtime_off())
+        return false;
+    if (runtime_refused())
+        return true;
+    if (!runtime_session() || !session_has_tokens(runtime_session()))
+        return false;
+    (void)cuda_front.genuine.cuDeviceGetCount(&n);
+    if (number < 0 || number >= n)
+        return false;
+    device = device_record_find(number);
+    return !device || !engine_device_admit(&device->base);
+}
+
+/* A green context, which retains the primary one, or one for graphics: the device is the third. */
+CUresult route_context_special(struct call *call)
+{
+    return is_barred((CUdevice)call->args[2]) ? CUDA_ERROR_DEVICE_UNAVAILABLE : call_invoke(call);
+}
+
+/* In every version the first argument is where the context goes, and the last is the device. */
 CUresult route_context_make(struct call *call)
 {
     bool retains = strcmp(call->entry->base, "cuDevicePrimaryCtxRetain") == 0;
-    CUresult code = call_invoke(call);
+    CUresult code = is_barred((CUdevice)call->args[call->entry->arguments - 1])
+                        ? CUDA_ERROR_DEVICE_UNAVAILABLE
+                        : call_invoke(call);
 
     if (code != CUDA_SUCCESS)
         return code;

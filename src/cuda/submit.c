@@ -243,7 +243,8 @@ void submit_to_graph(struct cuda_command *command)
  */
 static bool is_short(const struct cuda_command *command)
 {
-    return cuda_kind_of(command)->launch && command->base.predicted <= pipe_piece_ns() / 4;
+    return cuda_kind_of(command)->launch &&
+           command->base.predicted <= pipe_piece_ns(&command->base.policy) / 4;
 }
 
 /*
@@ -289,7 +290,8 @@ static bool enter_after_others(struct cuda_command *draft)
     struct device_engine *engine = draft->base.runs_on;
 
     return is_short(draft) && flight_any(engine) && !engine_border_asked(engine) &&
-           flight_make_room(engine, draft->base.predicted) && direct_enter(&draft->base, false);
+           flight_make_room(engine, &draft->base.policy, draft->base.predicted) &&
+           direct_enter(&draft->base, false);
 }
 
 static bool goes_direct(struct cuda_command *draft, bool blocking)

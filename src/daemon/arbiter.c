@@ -86,12 +86,14 @@ static void take_over(struct server *server, const struct peer *peer, const stru
 void arbiter_attach(struct server *server, struct peer *peer, const struct frame_attach *frame)
 {
     struct frame refused = {.type = FRAME_REFUSED, .refused = {.index = frame->index}};
+    struct frame managed = {.type = FRAME_MANAGED, .managed = {.index = frame->index}};
     struct hold *hold = &peer->holds[frame->index];
     unsigned device = 0;
     int result = device_find(server, frame->device, server->config.declare, &device);
 
     if (result < 0) {
-        peer->unmanaged = true; /* it goes on there as without batond */
+        /* It goes on there as without batond; under tokens only if it had opened the GPU before. */
+        peer->unmanaged = true;
         refused.refused.reason = (uint32_t)-result;
         peer_put(server, peer, &refused);
         peer_report(server, peer, REPORT_REFUSED, (uint64_t)-result);
@@ -110,6 +112,8 @@ void arbiter_attach(struct server *server, struct peer *peer, const struct frame
         block(server, &hold->engines, SCHED_ENGINE_BLOCK);
     }
     take_over(server, peer, hold);
+    if (holds_tokens(server) && (peer->hello.flags & HELLO_MANAGED))
+        peer_put(server, peer, &managed);
     holds_run(server);
 }
 

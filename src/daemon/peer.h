@@ -129,7 +129,7 @@ struct peer {
     baton_nsec job_ended_at; /* of the last job that has ended in the core; 0: none has */
     uint64_t costly;         /* jobs whose cost ended a claim */
     bool uses_gpu;           /* as joined */
-    bool unmanaged;          /* it uses a GPU that batond does not manage */
+    bool unmanaged;          /* it uses, or has asked for, a GPU that batond does not manage */
     bool gpu_over;           /* the job reported that it needs no more GPU */
     /* the next job has begun before this one ended in the core */
     bool next_begins;

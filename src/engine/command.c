@@ -31,7 +31,7 @@ size_t command_chunk_bytes(const struct command *command)
     if (runtime.settings.chunk > 0)
         return (size_t)runtime.settings.chunk;
     planned = policy_chunk(out);
-    if (planned > 0 && policy_exact())
+    if (planned > 0 && command->policy.exact)
         return (size_t)planned;
     if (planned > 0) /* two are in flight, and the plan counts them as one */
         return planned > 1 ? (size_t)planned / 2 : 1;

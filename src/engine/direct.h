@@ -31,10 +31,11 @@ static inline bool direct_enter(const struct command *draft, bool blocking)
     if (!draft->leased)
         return true;
     if (blocking) {
-        engine_enter(engine, draft->predicted);
+        engine_enter(engine, &draft->policy, draft->predicted);
         return true;
     }
-    return flight_room(engine, draft->predicted) && engine_try_enter(engine, draft->predicted);
+    return flight_room(engine, &draft->policy, draft->predicted) &&
+           engine_try_enter(engine, &draft->policy, draft->predicted);
 }
 
 /*

@@ -57,12 +57,11 @@ static void hold(struct device_engine *engine, bool held)
 }
 
 /* Under the lock: may a command of that length go to the driver beside the present ones? */
-static bool has_room(const struct device_engine *engine, int64_t ns)
+static bool has_room(const struct device_engine *engine, const struct policy *policy, int64_t ns)
 {
-    if (policy_exact())
-        return ns == ENGINE_STAY || engine->n_ahead == 0;
-    return ns == ENGINE_STAY || engine->n_ahead == 0 || !policy_tasked() ||
-           engine->ahead_ns + ns <= engine_most_in_flight();
+    if (ns == ENGINE_STAY || engine->n_ahead == 0)
+        return true;
+    return !policy->exact && (!policy->tasked || engine->ahead_ns + ns <= engine_most_in_flight(policy));
 }
 
 /* Under the lock. */
@@ -80,9 +79,9 @@ static void come_in(struct device_engine *engine, int64_t ns)
  * Only equals take turns: leaving for a less urgent client would let a piece of it run before each
  * command of a full pipeline. No analysis counts that.
  */
-static bool open_to_more(const struct device_engine *engine, int64_t ns)
+static bool open_to_more(const struct device_engine *engine, const struct policy *policy, int64_t ns)
 {
-    return engine->held && has_room(engine, ns) && !engine_border_asked(engine);
+    return engine->held && has_room(engine, policy, ns) && !engine_border_asked(engine);
 }
 
 /* Under the lock: begins the lease if that needs no message. */
@@ -91,14 +90,14 @@ static int try_begin(struct device_engine *engine)
     return engine->lease ? lease_try_begin(engine->lease) : LEASE_BEGUN;
 }
 
-bool engine_try_enter(struct device_engine *engine, int64_t ns)
+bool engine_try_enter(struct device_engine *engine, const struct policy *policy, int64_t ns)
 {
     bool entered;
 
     pthread_mutex_lock(&engine->lock);
     if (!engine->held && !engine->asking && try_begin(engine) == LEASE_BEGUN)
         hold(engine, true);
-    entered = open_to_more(engine, ns);
+    entered = open_to_more(engine, policy, ns);
     if (entered)
         come_in(engine, ns);
     else if (engine->held && engine->users == 0) { /* asked to yield at the same moment */
@@ -107,6 +106,13 @@ bool engine_try_enter(struct device_engine *engine, int64_t ns)
     }
     pthread_mutex_unlock(&engine->lock);
     return entered;
+}
+
+static const struct policy no_command; /* there is room for ENGINE_STAY under any policy */
+
+bool engine_try_stay(struct device_engine *engine)
+{
+    return engine_try_enter(engine, &no_command, ENGINE_STAY);
 }
 
 /*
@@ -149,11 +155,11 @@ static void await_batch(struct device_engine *engine)
     pthread_cond_timedwait(&engine->changed, &engine->lock, &until);
 }
 
-void engine_enter(struct device_engine *engine, int64_t ns)
+void engine_enter(struct device_engine *engine, const struct policy *policy, int64_t ns)
 {
     pthread_mutex_lock(&engine->lock);
-    while (!open_to_more(engine, ns) && !worker_stopping()) {
-        bool room = has_room(engine, ns);
+    while (!open_to_more(engine, policy, ns) && !worker_stopping()) {
+        bool room = has_room(engine, policy, ns);
         int answer;
         /* unused here, wanted by another client */
         if (room && engine->held && engine->users == 0) {
@@ -188,6 +194,14 @@ void engine_enter(struct device_engine *engine, int64_t ns)
     }
     come_in(engine, ns);
     pthread_mutex_unlock(&engine->lock);
+}
+
+void engine_enter_alone(struct device_engine *engine)
+{
+    struct policy policy;
+
+    policy_resolve(&policy);
+    engine_enter(engine, &policy, ENGINE_ALONE);
 }
 
 void engine_exit_locked(struct device_engine *engine, enum engine_kind kind, unsigned n, int64_t ns)
@@ -247,7 +261,7 @@ void engine_yield(struct device_engine *engine)
     engine_exit_locked(engine, engine->kind, 1, ENGINE_STAY);
     pthread_mutex_unlock(&engine->lock);
     flight_reap(engine, true);
-    engine_enter(engine, ENGINE_STAY);
+    engine_enter(engine, &no_command, ENGINE_STAY);
 }
 
 /* --- copies, reports --- */

@@ -8,9 +8,9 @@
  * back. The same happens when an equal waits and the hold has lasted for a turn (LEASE_TURN_NS).
  * Without turns, the equals of a program that keeps its pipeline full would wait for ever.
  *
- * A thread that enters passes the predicted length of its command. A program of the plan has no
- * more work in the driver than the plan counts, over all its threads. A command that does not fit
- * waits, or goes to the worker.
+ * A thread that enters passes the policy and the predicted length of its command. A program of the
+ * plan has no more work in the driver than the plan counts, over all its threads. A command that
+ * does not fit waits, or goes to the worker.
  *
  * All functions: any thread, no engine lock held; only engine_enter() and engine_yield() block.
  */
@@ -89,11 +89,27 @@ struct device_engine {
 void engine_init(struct device_engine *engine, struct engine_device *device, enum engine_kind kind);
 
 /*
+ * The most work in the driver that a more urgent client must wait for. The analysis counts the
+ * longest piece of a less urgent task (B, docs/analysis.md), so a program of the plan has no more.
+ * If the plan cuts none of its commands, it has one command at a time.
+ */
+static inline int64_t engine_most_in_flight(const struct policy *policy)
+{
+    int64_t most = 2 * ENGINE_PIECE_NS;
+
+    return policy->tasked && policy->piece < most ? policy->piece : most;
+}
+
+/*
  * Enters without waiting: false if another client has the lease, or the lease must be given back.
  */
-bool engine_try_enter(struct device_engine *engine, int64_t ns);
+bool engine_try_enter(struct device_engine *engine, const struct policy *policy, int64_t ns);
+/* The same without a command, to keep the engine: engine_exit() with ENGINE_STAY. */
+bool engine_try_stay(struct device_engine *engine);
 /* Enters; waits for the grant and for room. */
-void engine_enter(struct device_engine *engine, int64_t ns);
+void engine_enter(struct device_engine *engine, const struct policy *policy, int64_t ns);
+/* The same for driver calls of Baton's own, of unknown length: engine_exit() with ENGINE_ALONE. */
+void engine_enter_alone(struct device_engine *engine);
 /*
  * Leaves. kind: of the command, on which the time until the program is back depends
  * (client/linger.h). ns: the value at the entry.
@@ -104,7 +120,7 @@ void engine_exit_locked(struct device_engine *engine, enum engine_kind kind, uns
 
 /*
  * Must the engine be left at the next border, because the daemon asks to yield or the turn is over?
- * One atomic load when no client waits.
+ * Three atomic loads when no client waits.
  */
 bool engine_border_asked(const struct device_engine *engine);
 /* Does the process hold the engine, and no client ask for it? */

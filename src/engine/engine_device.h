@@ -4,6 +4,10 @@
  * engines, because a lease belongs to the process. A part of a device (sub-device) has the engines
  * of the whole device. A device that several APIs or platforms list has those of the first record
  * with its name.
+ *
+ * batond may not manage a device, or the session may have no lease left for it. Under tokens a
+ * program gets no context on such a device. Elsewhere its work there is under no rule, and the
+ * notice `unmanaged` says so.
  */
 #ifndef ENGINE_ENGINE_DEVICE_H
 #define ENGINE_ENGINE_DEVICE_H
@@ -20,6 +24,8 @@ struct engine_device {
     struct device_clock clock;
     struct device_engine own[ENGINE_N];
     struct device_engine *engines; /* its own, or those that it shares */
+    atomic_bool used;              /* engine_device_use() */
+    atomic_bool told[NOTICE_N];    /* these notices are about it */
 };
 
 /*
@@ -29,6 +35,25 @@ struct engine_device {
  */
 void engine_device_init(struct engine_device *device, const struct driver_ops *ops, const char *name,
                         struct engine_device *whole);
+
+/*
+ * May the program open no context on the device, because it must be managed and is not? Waits for
+ * batond's answer (lease_refusal()). With no lock held.
+ *
+ * engine_device_admit(): the program wants a context on the device. False: it may have none; the
+ * notice `refused` and a line on standard error say once which device, and why.
+ */
+bool engine_device_barred(const struct engine_device *device);
+bool engine_device_admit(struct engine_device *device);
+
+/*
+ * The program has a context or queue on the device. If the device is not managed now, or later, the
+ * notice `unmanaged` says so.
+ */
+void engine_device_use(struct engine_device *device);
+
+/* struct session_listener::on_refused. */
+void engine_device_on_refused(void *user, struct lease *lease);
 
 /*
  * The device's engines are threads on the cores of this machine (client/lease.h: lease_on_cores).

@@ -108,9 +108,10 @@ static int64_t pop(struct flight_ring *ring, unsigned n, struct flight ret_fligh
 }
 
 /* Is there room for a command of that predicted time? */
-static bool has_room(const struct flight_ring *ring, int64_t predicted)
+static bool has_room(const struct flight_ring *ring, const struct policy *policy, int64_t predicted)
 {
-    return ring->n == 0 || (ring->n < FLIGHT_ROOM - SPARE && ring->ns + predicted <= engine_most_in_flight());
+    return ring->n == 0 ||
+           (ring->n < FLIGHT_ROOM - SPARE && ring->ns + predicted <= engine_most_in_flight(policy));
 }
 
 /*
@@ -362,12 +363,12 @@ static void await_half(struct device_engine *engine)
 }
 
 /* Gives half of the ring a moment to end. Answers whether there is room then. */
-static bool make_room(struct device_engine *engine, int64_t predicted)
+static bool make_room(struct device_engine *engine, const struct policy *policy, int64_t predicted)
 {
     if (engine->flight.n)
         await_half(engine);
     flight_reap_locked(engine, false);
-    return has_room(&engine->flight, predicted);
+    return has_room(&engine->flight, policy, predicted);
 }
 
 /* --- called from other files --- */
@@ -381,34 +382,34 @@ void flight_reap(struct device_engine *engine, bool wait)
     pthread_mutex_unlock(&engine->lock);
 }
 
-bool flight_room(struct device_engine *engine, int64_t predicted)
+bool flight_room(struct device_engine *engine, const struct policy *policy, int64_t predicted)
 {
     bool room;
 
     if (!flight_any(engine))
         return true;
     pthread_mutex_lock(&engine->lock);
-    room = has_room(&engine->flight, predicted);
+    room = has_room(&engine->flight, policy, predicted);
     if (!room) { /* querying marks costs more than keeping them: only when room is needed */
         flight_reap_locked(engine, false);
         /*
          * So many commands in a full ring must be tiny. Waiting for some is faster than a hop
          * through the worker.
          */
-        room = has_room(&engine->flight, predicted);
+        room = has_room(&engine->flight, policy, predicted);
         if (!room && engine->flight.n_commands >= TINY_COMMANDS)
-            room = make_room(engine, predicted);
+            room = make_room(engine, policy, predicted);
     }
     pthread_mutex_unlock(&engine->lock);
     return room;
 }
 
-bool flight_make_room(struct device_engine *engine, int64_t predicted)
+bool flight_make_room(struct device_engine *engine, const struct policy *policy, int64_t predicted)
 {
     bool room;
 
     pthread_mutex_lock(&engine->lock);
-    room = make_room(engine, predicted);
+    room = make_room(engine, policy, predicted);
     pthread_mutex_unlock(&engine->lock);
     return room;
 }

@@ -56,17 +56,17 @@ void flight_init(struct device_engine *engine);
 void flight_add(struct device_engine *engine, const struct flight *flight);
 
 /*
- * Before entering for such a command: is there room in the ring? If the ring is full of tiny
- * commands, gives half of them a moment to end. False: the worker must issue the command.
+ * Before entering for a command with that policy: is there room in the ring? If the ring is full
+ * of tiny commands, gives half of them a moment to end. False: the worker must issue the command.
  */
-bool flight_room(struct device_engine *engine, int64_t predicted);
+bool flight_room(struct device_engine *engine, const struct policy *policy, int64_t predicted);
 
 /*
  * The ring has no room for a command of that length. Gives its older half at most two milliseconds
  * to end, so that the driver stays busy meanwhile. Is there room now? For callers that know that
  * all of the ring is short.
  */
-bool flight_make_room(struct device_engine *engine, int64_t predicted);
+bool flight_make_room(struct device_engine *engine, const struct policy *policy, int64_t predicted);
 
 /* Leaves the engine for all complete commands, oldest first; wait: waits for all. */
 void flight_reap(struct device_engine *engine, bool wait);

@@ -226,11 +226,11 @@ void pipe_abandon(struct piece_pipe *pipe)
 }
 
 /* The units that fill a piece's time, as measured; 0: unknown. */
-static double fitting_units(const struct piece_cut *cut, const struct meter *meter)
+static double fitting_units(const struct piece_cut *cut, const struct command *command)
 {
-    int64_t many = cut->by_time ? meter_predict(meter, METER_SCALE * cut->unit_items) : 0;
+    int64_t many = cut->by_time ? meter_predict(command->meter, METER_SCALE * cut->unit_items) : 0;
 
-    return many > 0 ? (double)pipe_piece_ns() * METER_SCALE / (double)many : 0;
+    return many > 0 ? (double)pipe_piece_ns(&command->policy) * METER_SCALE / (double)many : 0;
 }
 
 /* The units of the next piece: as many as fill a piece's time by the measurements. */
@@ -248,12 +248,13 @@ static uint64_t next_step(const struct piece_cut *cut, double fits)
 /* Under an exact plan: would another piece of cut->step units exceed one planned piece? */
 static bool is_planned_border(const struct piece_pipe *pipe, const struct piece_cut *cut, double fits)
 {
+    const struct policy *policy = &pipe->command->policy;
     double planned = (double)cut->step; /* of a copy every piece is a planned one */
 
-    if (cut->by_time && policy_piece() >= PIPE_UNCUT_NS)
+    if (cut->by_time && policy->piece >= PIPE_UNCUT_NS)
         return false;
     if (cut->by_time) /* never measured: the length of the hold counts */
-        planned = fits <= 0 ? 0 : fits * ((double)policy_piece() / (double)pipe_piece_ns());
+        planned = fits <= 0 ? 0 : fits * ((double)policy->piece / (double)pipe_piece_ns(policy));
     return (double)pipe->held_units + (double)cut->step > planned;
 }
 
@@ -263,8 +264,8 @@ static bool is_planned_border(const struct piece_pipe *pipe, const struct piece_
  */
 static void take_turn(struct piece_pipe *pipe, const struct piece_cut *cut)
 {
-    bool exact = policy_exact();
-    double fits = exact ? fitting_units(cut, pipe->command->meter) : 0;
+    bool exact = pipe->command->policy.exact;
+    double fits = exact ? fitting_units(cut, pipe->command) : 0;
 
     end_piece(pipe, &pipe->last, pipe->last_items);
     if (exact) {
@@ -307,7 +308,7 @@ int pipe_run(struct piece_pipe *pipe, struct piece_cut *cut, struct piece_source
         if (!cut->to_the_end && worker_stopping())
             return ops->inherited_failure;
         take_turn(pipe, cut);
-        fits = fitting_units(cut, pipe->command->meter);
+        fits = fitting_units(cut, pipe->command);
         cut->step = next_step(cut, fits);
         if (ops->bend_step)
             cut->step = ops->bend_step(pipe->command, cut, cut->step, fits, source.end - source.begin);

@@ -2,7 +2,7 @@
  * A command as pieces: ranges of units (work-groups, thread blocks, bytes, rows) that the driver is
  * given one after the other. At most two pieces are in flight; the third waits for the first.
  * Between two pieces the engine is given away if the daemon asks. Under an exact plan
- * (policy_exact()) that happens only where the next piece would exceed the plan's length. So a
+ * (policy::exact) that happens only where the next piece would exceed the plan's length. So a
  * command makes no more requests than the plan counts, and each is as short as planned.
  *
  * Functions are called on the thread that drives the engine and has entered it. A pipe lives on
@@ -46,6 +46,17 @@ struct piece_source {
     bool (*more)(void *user, uint64_t step, uint64_t *ret_begin, uint64_t *ret_end);
     void *user;
 };
+
+/*
+ * About how long a piece of a kernel runs. Two pieces must not exceed the plan's length (from
+ * `baton profile`: a measured worst case).
+ */
+static inline int64_t pipe_piece_ns(const struct policy *policy)
+{
+    baton_nsec planned = policy->piece / 2;
+
+    return planned > 0 && planned < ENGINE_PIECE_NS ? planned : ENGINE_PIECE_NS;
+}
 
 void pipe_begin(struct piece_pipe *pipe, struct device_engine *engine, struct command *command);
 

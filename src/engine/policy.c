@@ -23,6 +23,11 @@ bool policy_chunking(void)
     return policy.chunking;
 }
 
+bool policy_exact(void)
+{
+    return atomic_load_explicit(&runtime.plan.exact, memory_order_relaxed);
+}
+
 int64_t policy_chunk(bool out)
 {
     return atomic_load_explicit(out ? &runtime.plan.chunk_out : &runtime.plan.chunk_in, memory_order_relaxed);

@@ -13,12 +13,15 @@
 
 /*
  * The settings for one command, resolved when it is submitted and again when a thread takes it to
- * issue it.
+ * issue it. Every decision about the command goes by them, whatever plan comes meanwhile.
  */
 struct policy {
     struct session *session; /* NULL: none */
     bool online;             /* a daemon is there */
     bool slicing, chunking;  /* policy_slicing(), policy_chunking() */
+    bool tasked;             /* the program is a task of the plan */
+    bool exact;              /* policy_exact() */
+    baton_nsec piece;        /* the plan's longest piece; 0: no limit */
 };
 
 void policy_resolve(struct policy *ret_policy);
@@ -37,7 +40,13 @@ static inline void policy_count(const struct policy *policy, enum session_counte
 bool policy_slicing(void);
 bool policy_chunking(void);
 
-/* The plan's limit: bytes per chunk from or to the device. 0: none. runtime.h has further ones. */
+/*
+ * Does an analysis count every piece and chunk of the plan's length as one request? Then the engine
+ * is given away at these borders only, and the driver has one such request at a time.
+ */
+bool policy_exact(void);
+
+/* The plan's limit: bytes per chunk from or to the device. 0: none. */
 int64_t policy_chunk(bool out);
 /* How many GPUs the plan gives this program (0: it says nothing), and which (0: any). */
 unsigned policy_gpus(uint64_t *ret_set);

@@ -71,6 +71,7 @@ static void on_job_ending(void *user)
 static void open_session(void)
 {
     struct session_listener listener = {.on_yield = on_yield,
+                                        .on_refused = engine_device_on_refused,
                                         .on_plan = on_plan,
                                         .on_explicit_job = inferred_job_on_explicit,
                                         .on_job_ending = on_job_ending};

@@ -115,6 +115,12 @@ static inline bool runtime_cutting(int64_t setting, bool automatic)
     return setting == SETTING_AUTO ? automatic : setting > 0;
 }
 
+/* Is the program a task of the plan? A setting, which never changes. */
+static inline bool policy_tasked(void)
+{
+    return runtime.settings.task[0] != 0;
+}
+
 /* policy_resolve() without a call. */
 static inline void runtime_policy(struct policy *ret_policy)
 {
@@ -122,10 +128,15 @@ static inline void runtime_policy(struct policy *ret_policy)
     bool online = session && session_online(session);
     bool automatic = online && atomic_load_explicit(&runtime.plan.slicing, memory_order_relaxed);
 
-    *ret_policy = (struct policy){.session = session,
-                                  .online = online,
-                                  .slicing = runtime_cutting(runtime.settings.slice, automatic),
-                                  .chunking = runtime_cutting(runtime.settings.chunk, automatic)};
+    *ret_policy = (struct policy){
+        .session = session,
+        .online = online,
+        .slicing = runtime_cutting(runtime.settings.slice, automatic),
+        .chunking = runtime_cutting(runtime.settings.chunk, automatic),
+        .tasked = policy_tasked(),
+        .exact = atomic_load_explicit(&runtime.plan.exact, memory_order_relaxed),
+        .piece = atomic_load_explicit(&runtime.plan.piece, memory_order_relaxed),
+    };
 }
 
 /*
@@ -139,53 +150,9 @@ static inline void command_resolve(struct command *command)
     runtime_policy(&command->policy);
 }
 
-/* Is the program a task of the plan? */
-static inline bool policy_tasked(void)
-{
-    return runtime.settings.task[0] != 0;
-}
-
-/* The plan's longest piece; 0: no limit. */
-static inline baton_nsec policy_piece(void)
-{
-    return atomic_load_explicit(&runtime.plan.piece, memory_order_relaxed);
-}
-
-/*
- * Does an analysis count every piece and chunk of the plan's length as one request? Then the engine
- * is given away at these borders only, and the driver has one such request at a time.
- */
-static inline bool policy_exact(void)
-{
-    return atomic_load_explicit(&runtime.plan.exact, memory_order_relaxed);
-}
-
 static inline bool recorder_on(void)
 {
     return runtime.recorder.on;
-}
-
-/*
- * About how long a piece of a kernel runs. Two pieces must not exceed the plan's length (from
- * `baton profile`: a measured worst case).
- */
-static inline int64_t pipe_piece_ns(void)
-{
-    baton_nsec planned = policy_piece() / 2;
-
-    return planned > 0 && planned < ENGINE_PIECE_NS ? planned : ENGINE_PIECE_NS;
-}
-
-/*
- * The most work in the driver that a more urgent client must wait for. The analysis counts the
- * longest piece of a less urgent task (B, docs/analysis.md), so a program of the plan has no more.
- * If the plan cuts none of its commands, it has one command at a time.
- */
-static inline int64_t engine_most_in_flight(void)
-{
-    int64_t most = 2 * ENGINE_PIECE_NS;
-
-    return policy_tasked() && policy_piece() < most ? policy_piece() : most;
 }
 
 static inline bool runtime_off(void)

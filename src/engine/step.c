@@ -159,7 +159,7 @@ void worker_finish_issued(struct device_engine *engine)
  */
 static void stay_between(struct device_engine *engine)
 {
-    engine->stays = engine_try_enter(engine, ENGINE_STAY);
+    engine->stays = engine_try_stay(engine);
 }
 
 void step_end_stay(struct device_engine *engine)
@@ -171,13 +171,13 @@ void step_end_stay(struct device_engine *engine)
 
 static void enter_for(struct device_engine *engine, const struct command *command)
 {
-    bool entered = engine_try_enter(engine, command->predicted);
+    bool entered = engine_try_enter(engine, &command->policy, command->predicted);
 
     step_end_stay(engine);
     if (entered)
         return;
     worker_finish_issued(engine);
-    engine_enter(engine, command->predicted);
+    engine_enter(engine, &command->policy, command->predicted);
 }
 
 /* Under the graph's lock. */
@@ -281,7 +281,8 @@ static struct command *next_ready(struct device_engine *engine, const struct hel
     struct command *command = first_for(wait, &engine->ready);
 
     if (!command || engine->n_issued >= MAX_ISSUED ||
-        (engine->n_issued && engine->issued_ns + command->predicted > engine_most_in_flight()))
+        (engine->n_issued &&
+         engine->issued_ns + command->predicted > engine_most_in_flight(&command->policy)))
         return NULL;
     list_remove(&command->in_ready);
     return command;

@@ -12,7 +12,6 @@
 struct opencl_front front = {
     .devices_lock = PTHREAD_MUTEX_INITIALIZER,
     .task_type = CL_COMMAND_TASK,
-    .buffers.lock = PTHREAD_MUTEX_INITIALIZER,
     .builder = {.lock = PTHREAD_MUTEX_INITIALIZER,
                 .changed = PTHREAD_COND_INITIALIZER,
                 .tail = &front.builder.first,
@@ -28,6 +27,36 @@ struct opencl_front front = {
                .placement.job_place = PLACE_HOME},
 };
 
+/* May the program use all devices of the context? */
+static bool is_admitted(cl_context context)
+{
+    cl_device_id devices[CONTEXT_DEVICES];
+    size_t size = 0;
+    bool admitted = front.target.clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof devices, devices,
+                                                  &size) == CL_SUCCESS;
+
+    for (size_t i = 0; i < size / sizeof *devices && admitted; i++) {
+        struct opencl_device *device = device_record_of(devices[i]);
+
+        admitted = device && engine_device_admit(&device->base);
+    }
+    return admitted;
+}
+
+/* Where every device must be managed, a context with another one is given back. */
+static cl_context admit(cl_context context, cl_int *ret_code)
+{
+    struct session *session = context && !runtime_off() ? runtime_session() : NULL;
+
+    if (!session || !session_has_tokens(session) || is_admitted(context))
+        return context;
+    front.target.clReleaseContext(context);
+    runtime_stop_at_exit(&opencl_driver); /* the statistics say why */
+    if (ret_code)
+        *ret_code = CL_DEVICE_NOT_AVAILABLE;
+    return NULL;
+}
+
 CL_API_ENTRY cl_context CL_API_CALL entry_clCreateContext(
     const cl_context_properties *properties, cl_uint n, const cl_device_id *devices,
     void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *data, cl_int *ret_code)
@@ -37,7 +66,7 @@ CL_API_ENTRY cl_context CL_API_CALL entry_clCreateContext(
             *ret_code = CL_DEVICE_NOT_AVAILABLE;
         return NULL;
     }
-    return front.target.clCreateContext(properties, n, devices, notify, data, ret_code);
+    return admit(front.target.clCreateContext(properties, n, devices, notify, data, ret_code), ret_code);
 }
 
 CL_API_ENTRY cl_context CL_API_CALL entry_clCreateContextFromType(
@@ -49,7 +78,7 @@ CL_API_ENTRY cl_context CL_API_CALL entry_clCreateContextFromType(
             *ret_code = CL_DEVICE_NOT_AVAILABLE;
         return NULL;
     }
-    return front.target.clCreateContextFromType(properties, type, notify, data, ret_code);
+    return admit(front.target.clCreateContextFromType(properties, type, notify, data, ret_code), ret_code);
 }
 
 #pragma GCC visibility push(default)

@@ -30,14 +30,12 @@ struct opencl_front {
     cl_icd_dispatch table; /* the table that the loader calls; written once */
 
     /* of records that begin with struct object */
-    struct handle_table queues, mems, kernels, programs;
+    struct handle_table queues, mems, kernels, programs, samplers, command_buffers;
     struct handle_table events;   /* struct opencl_command of the layer's handles */
-    struct handle_table samplers; /* struct sampler_record */
     pthread_mutex_t devices_lock; /* one device is made at a time */
     struct opencl_device *_Atomic devices;
 
     atomic_uint task_type; /* graph/kernel_launch.h */
-    struct command_buffers buffers;
     struct twin_builder builder;
     struct known_binaries_mark mark;
     struct widening_state widening;

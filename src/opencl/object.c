@@ -14,22 +14,23 @@ void object_keep(void *record)
     object_ref(record);
 }
 
-void object_app_retain(struct handle_table *table, const void *handle)
+bool object_app_retain(struct handle_table *table, const void *handle)
 {
     struct object *object = handle_table_find(table, handle);
 
     if (!object)
-        return;
+        return false;
     atomic_fetch_add(&object->app_refs, 1);
     object_unref(object);
+    return true;
 }
 
-void object_app_release(struct handle_table *table, const void *handle)
+enum object_release object_app_release(struct handle_table *table, const void *handle)
 {
     struct object *object = handle_table_find(table, handle), *last;
 
     if (!object)
-        return;
+        return OBJECT_UNKNOWN;
     last = atomic_fetch_sub(&object->app_refs, 1) == 1 ? handle_table_remove(table, handle) : NULL;
     if (last) {
         if (last->class->released)
@@ -37,4 +38,5 @@ void object_app_release(struct handle_table *table, const void *handle)
         object_unref(last);
     }
     object_unref(object);
+    return last ? OBJECT_LAST : OBJECT_KEPT;
 }

@@ -1,9 +1,9 @@
 /*
- * What every record of a program's object begins with: queues, memory, kernels, programs. It has
- * two counts. `refs` counts the record's own references: one for its place in the table
- * (engine/handle_table.h), one per look-up, one per command that uses it. `app_refs` counts the
- * program's, by clRetain and clRelease. At the last of these the record leaves its table, and it
- * lives on while `refs` remain.
+ * What every record of a program's object begins with: queues, memory, kernels, programs, samplers,
+ * command buffers. It has two counts. `refs` counts the record's own references: one for its place
+ * in the table (engine/handle_table.h), one per look-up, one per command that uses it. `app_refs`
+ * counts the program's, by clRetain and clRelease. At the last of these the record leaves its
+ * table, and it lives on while `refs` remain.
  */
 #ifndef OPENCL_OBJECT_H
 #define OPENCL_OBJECT_H
@@ -52,11 +52,15 @@ static inline void object_unref(struct object *object)
 /* handle_table::keep of tables of such records. */
 void object_keep(void *record);
 
-/*
- * The program retains or releases the handle. Does nothing for handles that the table does not
- * know.
- */
-void object_app_retain(struct handle_table *table, const void *handle);
-void object_app_release(struct handle_table *table, const void *handle);
+enum object_release {
+    OBJECT_UNKNOWN, /* the table does not know the handle */
+    OBJECT_KEPT,
+    OBJECT_LAST, /* that was the program's last reference */
+};
+
+/* The program retains the handle. False: the table does not know it. */
+bool object_app_retain(struct handle_table *table, const void *handle);
+/* The program releases the handle. One caller alone has OBJECT_LAST. */
+enum object_release object_app_release(struct handle_table *table, const void *handle);
 
 #endif

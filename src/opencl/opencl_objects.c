@@ -18,19 +18,15 @@ static void keep_command(void *record)
     command_ref(&((struct opencl_command *)record)->base);
 }
 
-static void keep_sampler(void *record)
-{
-    front.target.clRetainSampler(((struct sampler_record *)record)->handle);
-}
-
 void object_tables_init(void)
 {
     handle_table_init(&front.queues, object_keep);
     handle_table_init(&front.mems, object_keep);
     handle_table_init(&front.kernels, object_keep);
     handle_table_init(&front.programs, object_keep);
+    handle_table_init(&front.samplers, object_keep);
+    handle_table_init(&front.command_buffers, object_keep);
     handle_table_init(&front.events, keep_command);
-    handle_table_init(&front.samplers, keep_sampler);
 }
 
 cl_int info_answer(const void *value, size_t size, size_t room, void *ret_value, size_t *ret_size)
@@ -210,6 +206,7 @@ static cl_command_queue note_queue(cl_command_queue handle, cl_device_id device,
         command_queue_init(&record->base, &record->device->base,
                            !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE));
         atomic_store(&record->device->has_queues, true);
+        engine_device_use(&record->device->base);
     }
     if (!record->device || !handle_table_put(&front.queues, handle, record))
         free(record);

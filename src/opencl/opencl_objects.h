@@ -12,6 +12,8 @@
 #include "opencl/object.h"
 #include "opencl/quirks/quirks.h"
 
+enum { CONTEXT_DEVICES = 64 }; /* the most devices of a context that the layer looks at */
+
 struct opencl_device {
     struct engine_device base;
     struct opencl_device *next;
@@ -137,16 +139,17 @@ struct kernel_record *kernel_find(cl_kernel handle);
 void kernel_unref(struct kernel_record *kernel);
 
 /*
- * Exists as long as the program holds the sampler. A look-up keeps the driver's sampler, not the
- * record.
+ * The program's last reference to the driver's sampler ends with the record. So the sampler lives
+ * as long as a launch that is kept has the record, and its count is the program's own.
  */
 struct sampler_record {
-    cl_sampler handle;
-    atomic_uint app_refs;
+    struct object object;
+    cl_sampler handle; /* NULL: released already */
 };
 
-/* The sampler whose handle these bytes are, retained; NULL: no known sampler. */
-cl_sampler sampler_in(const void *bytes, size_t size);
+/* The sampler whose handle these bytes are; NULL: no known sampler. A reference of the caller's. */
+struct sampler_record *sampler_in(const void *bytes, size_t size);
+void sampler_unref(struct sampler_record *sampler);
 
 /*
  * A kernel object of the layer with these arguments set; sliced: of the rewritten program. NULL and

@@ -10,27 +10,43 @@
 #include "opencl/layer.h"
 #include "opencl/opencl_objects.h"
 
+static void free_sampler(struct object *object)
+{
+    struct sampler_record *sampler = (struct sampler_record *)(void *)object;
+
+    if (sampler->handle)
+        front.target.clReleaseSampler(sampler->handle);
+    free(sampler);
+}
+
+static const struct object_class sampler_class = {.free = free_sampler};
+
+void sampler_unref(struct sampler_record *sampler)
+{
+    object_unref(&sampler->object);
+}
+
 static cl_sampler note(cl_sampler handle)
 {
     struct sampler_record *record = handle && !runtime_off() ? malloc(sizeof *record) : NULL;
 
     if (!record)
         return handle;
+    object_init(&record->object, &sampler_class);
     record->handle = handle;
-    atomic_init(&record->app_refs, 1);
     if (!handle_table_put(&front.samplers, handle, record))
         free(record);
     return handle;
 }
 
-cl_sampler sampler_in(const void *bytes, size_t size)
+struct sampler_record *sampler_in(const void *bytes, size_t size)
 {
     cl_sampler handle;
 
     if (size != sizeof handle)
         return NULL;
     memcpy(&handle, bytes, sizeof handle);
-    return handle && handle_table_find(&front.samplers, handle) ? handle : NULL;
+    return handle_table_find(&front.samplers, handle);
 }
 
 CL_API_ENTRY cl_sampler CL_API_CALL entry_clCreateSampler(cl_context context, cl_bool normalized,
@@ -48,23 +64,25 @@ CL_API_ENTRY cl_sampler CL_API_CALL entry_clCreateSamplerWithProperties(
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clRetainSampler(cl_sampler handle)
 {
-    struct sampler_record *record = runtime_off() ? NULL : handle_table_find(&front.samplers, handle);
-
-    if (record) {
-        atomic_fetch_add(&record->app_refs, 1);
-        front.target.clReleaseSampler(handle); /* the look-up's */
-    }
+    if (!runtime_off())
+        object_app_retain(&front.samplers, handle);
     return front.target.clRetainSampler(handle);
 }
 
 CL_API_ENTRY cl_int CL_API_CALL entry_clReleaseSampler(cl_sampler handle)
 {
-    struct sampler_record *record = runtime_off() ? NULL : handle_table_find(&front.samplers, handle);
+    struct sampler_record *sampler = runtime_off() ? NULL : handle_table_find(&front.samplers, handle);
+    cl_int code = CL_SUCCESS;
+    bool last;
 
-    if (record) {
-        if (atomic_fetch_sub(&record->app_refs, 1) == 1)
-            free(handle_table_remove(&front.samplers, handle));
-        front.target.clReleaseSampler(handle); /* the look-up's */
+    if (!sampler)
+        return front.target.clReleaseSampler(handle);
+    last = object_app_release(&front.samplers, handle) == OBJECT_LAST;
+    if (!last || atomic_load(&sampler->object.refs) == 1) { /* else a launch that is kept still has it */
+        code = front.target.clReleaseSampler(handle);
+        if (last)
+            sampler->handle = NULL;
     }
-    return front.target.clReleaseSampler(handle);
+    sampler_unref(sampler);
+    return code;
 }

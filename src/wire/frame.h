@@ -26,12 +26,17 @@
 #define HELLO_TOLD     64u  /* PRIORITY and RESET from the daemon are understood */
 #define HELLO_BEGAN    128u /* it has begun jobs before this connection */
 #define HELLO_USED     256u /* counts the engine time of its jobs in its page (used_ns) */
+#define HELLO_MANAGED  512u /* MANAGED from the daemon is understood */
 
 #define WELCOME_JOBS    1u  /* report where jobs begin and end */
 #define WELCOME_BUS     2u  /* a copy holds its device's bus, whatever its direction (docs/protocols.md Q4) */
 #define WELCOME_NOTICES 4u  /* NOTICE is understood */
 #define WELCOME_FOLLOWS 16u /* tokens of several GPUs, and state goes along (migration is not `none`) */
-#define WELCOME_TOKENS  8u  /* PLACE is answered when the job's token is granted: wait for it */
+/*
+ * PLACE is answered when the job's token is granted: wait for it. ATTACH is answered by MANAGED or
+ * REFUSED, and a program may not open a GPU that is not managed.
+ */
+#define WELCOME_TOKENS 8u
 
 #define JOB_ENDS     0u
 #define JOB_INFERRED 1u /* a job begins, by the program's first command */

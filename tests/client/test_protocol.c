@@ -2,6 +2,7 @@
  * The client's half of the protocol alone: what other threads may still do to a word that the
  * machine has left.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,6 +76,13 @@ static void welcome_again(struct stage *stage)
 
     protocol_connected(&stage->protocol);
     ck_assert_int_eq(protocol_receive(&stage->protocol, bytes, frame_encode(&welcome, bytes)), 0);
+}
+
+static void hear(struct stage *stage, const struct frame *frame, int expected)
+{
+    uint8_t bytes[FRAME_MAX_SIZE];
+
+    ck_assert_int_eq(protocol_receive(&stage->protocol, bytes, frame_encode(frame, bytes)), expected);
 }
 
 static void stage_end(struct stage *stage)
@@ -186,9 +194,37 @@ START_TEST(a_hold_whose_word_was_taken_away_goes_on)
 }
 END_TEST
 
+START_TEST(what_one_daemon_says_about_an_engine_is_not_what_the_next_one_says)
+{
+    const struct frame managed = {.type = FRAME_MANAGED, .managed = {.index = 0}};
+    const struct frame refused = {.type = FRAME_REFUSED, .refused = {.index = 0, .reason = ENOSPC}};
+    const struct frame unknown = {.type = FRAME_MANAGED, .managed = {.index = 1}};
+    static struct stage stage;
+    const struct protocol_lease *lease = &stage.protocol.leases[0];
+
+    (void)stage_begin(&stage, LEASE_STATE_IDLE);
+    ck_assert(!lease->answered);
+    hear(&stage, &managed, 0);
+    ck_assert(lease->answered && lease->refused == 0);
+    protocol_lost(&stage.protocol);
+    welcome_again(&stage);
+    ck_assert(!lease->answered);
+    hear(&stage, &refused, 0);
+    ck_assert(lease->answered);
+    ck_assert_int_eq(lease->refused, -ENOSPC);
+    protocol_lost(&stage.protocol);
+    ck_assert_int_eq(lease->refused, 0);
+    welcome_again(&stage);
+    ck_assert(!lease->answered && lease->refused == 0);
+    hear(&stage, &unknown, -EPROTO);
+    stage_end(&stage);
+}
+END_TEST
+
 HARNESS_MAIN("protocol", 10, a_thread_that_looked_before_the_loss_cannot_begin_after_it,
              a_thread_that_looked_before_the_loss_cannot_end_quietly_after_it,
              a_thread_that_looked_before_the_loss_cannot_fall_asleep_after_it,
              whoever_keeps_a_command_in_flight_is_called_when_its_hold_moves,
              a_word_of_the_time_without_a_daemon_is_left_when_one_comes,
-             a_hold_whose_word_was_taken_away_goes_on)
+             a_hold_whose_word_was_taken_away_goes_on,
+             what_one_daemon_says_about_an_engine_is_not_what_the_next_one_says)

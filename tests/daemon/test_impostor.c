@@ -1,5 +1,6 @@
 /* Hostile daemons, and programs that close what is not theirs. */
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -159,6 +160,86 @@ START_TEST(a_daemon_that_welcomes_and_hangs_up_is_not_asked_without_pause)
 }
 END_TEST
 
+struct waiter {
+    struct lease *lease;
+    pthread_t thread;
+    atomic_int answer; /* 1: none yet */
+};
+
+static void *wait_for_answer(void *argument)
+{
+    struct waiter *waiter = argument;
+
+    atomic_store(&waiter->answer, lease_refusal(waiter->lease, true));
+    return NULL;
+}
+
+static void start_waiter(struct waiter *waiter, struct session *session, const char *device)
+{
+    ck_assert_int_eq(lease_open(session, device, ENGINE_EXECUTION, &waiter->lease), 0);
+    ck_assert_int_eq(lease_refusal(waiter->lease, false), 0);
+    atomic_store(&waiter->answer, 1);
+    ck_assert_int_eq(pthread_create(&waiter->thread, NULL, wait_for_answer, waiter), 0);
+}
+
+static int answer_of(struct waiter *waiter)
+{
+    ck_assert_int_eq(pthread_join(waiter->thread, NULL), 0);
+    return atomic_load(&waiter->answer);
+}
+
+static void say(int fd, const struct frame *frame)
+{
+    uint8_t bytes[FRAME_MAX_SIZE];
+    size_t n = frame_encode(frame, bytes);
+
+    ck_assert_int_eq(send(fd, bytes, n, MSG_NOSIGNAL), n);
+}
+
+/*
+ * Under tokens every engine must be managed. A client that wants to use one waits for its word,
+ * but not for ever, and not longer than the connection lasts.
+ */
+START_TEST(a_client_waits_until_it_knows_whether_an_engine_is_managed)
+{
+    const struct frame managed = {.type = FRAME_MANAGED, .managed = {.index = 0}};
+    const struct frame refused = {.type = FRAME_REFUSED, .refused = {.index = 1, .reason = ENOSPC}};
+    const struct lease_group_engine engine = {"test:1", ENGINE_EXECUTION};
+    struct frame tokens = welcome;
+    struct lease_group group;
+    struct waiter waiters[4];
+    struct fixture fixture;
+    void *session = NULL;
+    pthread_t opener;
+    int listener = impostor(&fixture);
+    int page = new_page();
+    int fd;
+
+    tokens.welcome.flags = WELCOME_TOKENS;
+    ck_assert_int_eq(pthread_create(&opener, NULL, open_session, &fixture), 0);
+    fd = accept(listener, NULL, NULL);
+    send_with(fd, &tokens, page, 1);
+    ck_assert_int_eq(pthread_join(opener, &session), 0);
+    ck_assert(session_has_tokens(session));
+    start_waiter(&waiters[0], session, "test:0");
+    start_waiter(&waiters[1], session, "test:1");
+    say(fd, &managed);
+    ck_assert_int_eq(answer_of(&waiters[0]), 0);
+    say(fd, &refused);
+    ck_assert_int_eq(answer_of(&waiters[1]), -ENOSPC);
+    ck_assert_int_eq(lease_group_take(session, &engine, 1, &group), -ENOSPC); /* a batch there */
+    ck_assert_int_eq(unsetenv("BATON_TEST_PATIENCE"), 0); /* the limit of a program is what is tested */
+    start_waiter(&waiters[2], session, "test:2");
+    ck_assert_int_eq(answer_of(&waiters[2]), -ETIMEDOUT);
+    ck_assert_int_eq(setenv("BATON_TEST_PATIENCE", "20", 1), 0);
+    start_waiter(&waiters[3], session, "test:3");
+    close(fd);
+    ck_assert_int_eq(answer_of(&waiters[3]), 0);
+    session_close(session);
+    close(listener);
+}
+END_TEST
+
 /* ---- programs ---- */
 
 /*
@@ -221,4 +302,5 @@ END_TEST
 
 HARNESS_MAIN("impostor", 60, descriptors_that_nobody_asked_for_are_closed,
              a_daemon_that_welcomes_and_hangs_up_is_not_asked_without_pause,
+             a_client_waits_until_it_knows_whether_an_engine_is_managed,
              a_program_that_closes_all_descriptors_goes_on_and_finds_its_files_untouched)

@@ -1,4 +1,7 @@
-/* Engines beyond the leases of a session: the program says that its work there is under no rule. */
+/*
+ * Engines beyond the leases of a session: a program that uses them says that its work there is
+ * under no rule. tests/both/unmanaged.sh has whole programs, with batond.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +28,7 @@ static const struct frame_notice *unmanaged(const struct session *session)
 START_TEST(a_device_without_leases_is_told_however_many_notices_came_before)
 {
     struct session *session;
-    char name[32];
+    char name[32], detail[96];
 
     ck_assert_int_eq(setenv("BATON_SOCKET", "/nonexistent/baton.sock", 1), 0);
     runtime_init(&no_driver);
@@ -39,10 +42,14 @@ START_TEST(a_device_without_leases_is_told_however_many_notices_came_before)
         ck_assert_ptr_null(unmanaged(session));
         (void)snprintf(name, sizeof name, "test:%u", i);
         engine_device_init(&devices[i], &no_driver, name, NULL);
+        ck_assert(engine_device_admit(&devices[i])); /* no daemon demands that it is managed */
+        ck_assert_ptr_null(unmanaged(session));
+        engine_device_use(&devices[i]);
     }
     ck_assert_ptr_null(devices[DEVICES - 1].own[ENGINE_N - 1].lease);
     ck_assert_ptr_nonnull(unmanaged(session));
-    ck_assert_str_eq(unmanaged(session)->detail, name);
+    (void)snprintf(detail, sizeof detail, "%s: a process has at most 32 engines", name);
+    ck_assert_str_eq(unmanaged(session)->detail, detail);
     session_close(session);
 }
 END_TEST

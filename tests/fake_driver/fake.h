@@ -63,6 +63,14 @@ struct fake_object {
     atomic_uint refs;
 };
 
+enum {
+    FAKE_MAX_DEVICES = 8,
+    FAKE_MAX_COMPILED = 64,
+    FAKE_MAX_KERNELS = 32,
+    FAKE_MAX_ARGS = 16,
+    FAKE_NAME = 64
+};
+
 struct _cl_platform_id {
     struct fake_object object;
 };
@@ -74,6 +82,8 @@ struct _cl_device_id {
 
 struct _cl_context {
     struct fake_object object;
+    cl_uint n_devices;
+    cl_device_id devices[FAKE_MAX_DEVICES];
 };
 
 struct fake_mapping {
@@ -110,14 +120,6 @@ struct _cl_sampler {
     cl_bool normalized;
     cl_addressing_mode addressing;
     cl_filter_mode filter;
-};
-
-enum {
-    FAKE_MAX_DEVICES = 8,
-    FAKE_MAX_COMPILED = 64,
-    FAKE_MAX_KERNELS = 32,
-    FAKE_MAX_ARGS = 16,
-    FAKE_NAME = 64
 };
 
 struct fake_builtin;

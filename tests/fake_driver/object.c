@@ -214,6 +214,8 @@ FAKE_API cl_context CL_API_CALL fake_clCreateContext(
     if (code == CL_SUCCESS) {
         context = calloc(1, sizeof *context);
         fake_object_init(&context->object, FAKE_CONTEXT);
+        context->n_devices = n < FAKE_MAX_DEVICES ? n : FAKE_MAX_DEVICES;
+        memcpy(context->devices, devices, context->n_devices * sizeof *devices);
     }
     if (ret_code)
         *ret_code = code;
@@ -246,20 +248,18 @@ void fake_context_release(cl_context context)
 FAKE_API cl_int CL_API_CALL fake_clGetContextInfo(cl_context context, cl_context_info name, size_t room,
                                                   void *ret_value, size_t *ret_size)
 {
-    cl_device_id devices[FAKE_MAX_DEVICES];
-
-    fake_list_devices(devices);
     if (!fake_is(context, FAKE_CONTEXT))
         return CL_INVALID_CONTEXT;
     switch (name) {
     case CL_CONTEXT_REFERENCE_COUNT:
         FAKE_ANSWER(cl_uint, atomic_load(&context->object.refs));
     case CL_CONTEXT_NUM_DEVICES:
-        FAKE_ANSWER(cl_uint, fake_script_devices());
+        FAKE_ANSWER(cl_uint, context->n_devices);
     case CL_CONTEXT_DEVICES:
-        return fake_answer(devices, fake_script_devices() * sizeof devices[0], room, ret_value, ret_size);
+        return fake_answer(context->devices, context->n_devices * sizeof context->devices[0], room, ret_value,
+                           ret_size);
     case CL_CONTEXT_PROPERTIES:
-        return fake_answer(devices, 0, room, ret_value, ret_size);
+        return fake_answer(context->devices, 0, room, ret_value, ret_size);
     default:
         return CL_INVALID_VALUE;
     }

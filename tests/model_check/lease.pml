@@ -64,7 +64,7 @@ bool connected[2]; /* the client's page is the present daemon's */
 bool alive[2] = true;
 bool draining[2];  /* a dead client's work is still on the engine */
 bool private_busy[2]; /* passing through: held without any daemon */
-bool carried[2];   /* the hold in the present page is one that was declared, not granted */
+bool declared[2];  /* the hold in the present page is one that was declared, not granted */
 bool asked[2];     /* a request is under way */
 bool looked[2];    /* the waiting thread has read NONE and is about to sleep on it ... */
 bool stale[2];     /* ... which the word there is no more */
@@ -112,7 +112,7 @@ inline finish(i) {
     atomic {
         leave(i);
         /* With more to do, it left because of the flag, which no less urgent client may set. */
-        assert(!turn[i] || carried[i] || !connected[i] || EQUALS || i == 1);
+        assert(!turn[i] || declared[i] || !connected[i] || EQUALS || i == 1);
         if
         :: !connected[i] -> private_busy[i] = false
         :: connected[i] && !flagged[i] -> word[i] = IDLE
@@ -157,7 +157,7 @@ inline attach(i) {
         mine[i] = generation;
         if
         :: private_busy[i] ->
-            word[i] = BUSY; flagged[i] = true; turn[i] = true; carried[i] = true;
+            word[i] = BUSY; flagged[i] = true; turn[i] = true; declared[i] = true;
             to_daemon[i]!busy_attach
         :: else -> word[i] = NONE; flagged[i] = false; turn[i] = false; to_daemon[i]!idle_attach
         fi;
@@ -181,7 +181,7 @@ proctype Client(byte i) {
     :: atomic { alive[i] && looked[i] && !asleep[i] && !stale[i] -> asleep[i] = true }
     :: atomic { alive[i] && looked[i] && !asleep[i] && stale[i] -> looked[i] = false }
     :: atomic { alive[i] && connected[i] && asked[i] && !looked[i] && word[i] == BUSY ->
-           asked[i] = false; wants--; enter(i, !carried[i]) }
+           asked[i] = false; wants--; enter(i, !declared[i]) }
     /* no daemon: free */
     :: atomic { alive[i] && !connected[i] && !inside[i] && !asked[i] && !lingers[i] && wants > 0 ->
            wants--; private_busy[i] = true; enter(i, false) }
@@ -190,7 +190,7 @@ proctype Client(byte i) {
     :: alive[i] && inside[i] -> finish(i)
     /* back on the hold that lingers, or too late */
     :: atomic { alive[i] && connected[i] && lingers[i] && !turn[i] && wants > 0 ->
-           lingers[i] = false; wants--; enter(i, !carried[i]) }
+           lingers[i] = false; wants--; enter(i, !declared[i]) }
 #if MUTANT != 8
     :: atomic { alive[i] && lingers[i] -> give_up(i) }
 #endif
@@ -241,7 +241,7 @@ inline grant(i) {
     word[i] = BUSY;
     stale[i] = true;
     asleep[i] = false;
-    carried[i] = false;
+    declared[i] = false;
     flagged[i] = (truth[other(i)] == WAITING);
 #if MUTANT == 6
     turn[i] = false;

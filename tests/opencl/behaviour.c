@@ -288,6 +288,55 @@ static void migrations_beside_launches(void)
     clReleaseCommandQueue(other);
 }
 
+static cl_uint references_of(cl_sampler sampler)
+{
+    cl_uint n = 0;
+
+    clGetSamplerInfo(sampler, CL_SAMPLER_REFERENCE_COUNT, sizeof n, &n, NULL);
+    return n;
+}
+
+/*
+ * A launch that waits keeps a sampler whose handle is one of its arguments; here the argument only
+ * looks like one. The program may release the sampler at once.
+ */
+static void samplers_of_launches_that_wait(void)
+{
+    const char *source = "kernel void scale(global int *a, ulong factor)\n"
+                         "{ size_t i = get_global_id(0); a[i] = a[i] * (int)factor + 1; }\n";
+    cl_int values[8] = {3, 3, 3, 3, 3, 3, 3, 3};
+    cl_context own = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
+    cl_command_queue line = clCreateCommandQueue(own, device, 0, NULL);
+    cl_program program = clCreateProgramWithSource(own, 1, &source, NULL, NULL);
+    cl_sampler sampler = clCreateSampler(own, CL_TRUE, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST, NULL);
+    cl_mem mem = clCreateBuffer(own, CL_MEM_COPY_HOST_PTR, sizeof values, values, NULL);
+    cl_event gate = clCreateUserEvent(own, NULL);
+    size_t global = 8, local = 8;
+    cl_int factor = 0;
+    cl_kernel kernel;
+
+    memcpy(&factor, &sampler, sizeof factor);
+    clBuildProgram(program, 0, NULL, "", NULL, NULL);
+    kernel = clCreateKernel(program, "scale", NULL);
+    clSetKernelArg(kernel, 0, sizeof mem, &mem);
+    check("an argument may look like a sampler",
+          clSetKernelArg(kernel, 1, sizeof sampler, &sampler) == CL_SUCCESS);
+    clEnqueueNDRangeKernel(line, kernel, 1, NULL, &global, &local, 1, &gate, NULL);
+    check("a launch that waits has no reference that the program sees", references_of(sampler) == 1);
+    check("a sampler is retained", clRetainSampler(sampler) == CL_SUCCESS && references_of(sampler) == 2);
+    check("and released", clReleaseSampler(sampler) == CL_SUCCESS && references_of(sampler) == 1);
+    check("it is released while the launch waits", clReleaseSampler(sampler) == CL_SUCCESS);
+    clSetUserEventStatus(gate, CL_COMPLETE);
+    clEnqueueReadBuffer(line, mem, CL_TRUE, 0, sizeof values, values, 0, NULL, NULL);
+    check("the launch ran", values[0] == (cl_int)(3u * (cl_uint)factor + 1));
+    clReleaseEvent(gate);
+    clReleaseKernel(kernel);
+    clReleaseProgram(program);
+    clReleaseMemObject(mem);
+    clReleaseCommandQueue(line);
+    clReleaseContext(own);
+}
+
 int main(int argc, char **argv)
 {
     if (clGetPlatformIDs(1, &platform, NULL) ||
@@ -311,6 +360,7 @@ int main(int argc, char **argv)
     binaries();
     nothing_outlives_its_release();
     migrations_beside_launches();
+    samplers_of_launches_that_wait();
     fork_passes_through();
     clReleaseCommandQueue(queue);
     clReleaseContext(context);

@@ -36,7 +36,7 @@ static void step_begin(struct move_step *step, unsigned place, enum engine_kind 
         (struct move_step){.engine = engine_device_for(&cuda_front.migrate.places[place].device->base, kind),
                            .kind = kind,
                            .stream = stream};
-    engine_enter(step->engine, ENGINE_ALONE);
+    engine_enter_alone(step->engine);
     step->begin_at = clock_now();
     context_visit_begin(stream->context, &step->visit);
 }

@@ -9,23 +9,14 @@
 #include "opencl/graph/kinds.h"
 #include "opencl/layer.h"
 
-struct listed_buffer {
-    struct listed_buffer *next;
-    struct command_buffer *buffer;
-};
-
 struct command_buffer *command_buffer_find(cl_command_buffer_khr handle)
 {
-    struct command_buffer *found = NULL;
+    return handle_table_find(&front.command_buffers, handle);
+}
 
-    pthread_mutex_lock(&front.buffers.lock);
-    for (struct listed_buffer *node = front.buffers.all; node && !found; node = node->next)
-        if ((const void *)node->buffer == (const void *)handle)
-            found = node->buffer;
-    if (found)
-        atomic_fetch_add(&found->refs, 1);
-    pthread_mutex_unlock(&front.buffers.lock);
-    return found;
+void command_buffer_unref(struct command_buffer *buffer)
+{
+    object_unref(&buffer->object);
 }
 
 void recorded_done(struct recorded *recorded)
@@ -41,10 +32,10 @@ void recorded_done(struct recorded *recorded)
     free(recorded->waits);
 }
 
-void command_buffer_unref(struct command_buffer *buffer)
+static void free_buffer(struct object *object)
 {
-    if (atomic_fetch_sub(&buffer->refs, 1) != 1)
-        return;
+    struct command_buffer *buffer = (struct command_buffer *)(void *)object;
+
     for (size_t i = 0; i < buffer->n; i++)
         recorded_done(&buffer->list[i]);
     if (buffer->last)
@@ -55,33 +46,7 @@ void command_buffer_unref(struct command_buffer *buffer)
     free(buffer);
 }
 
-static bool enlist(struct command_buffer *buffer)
-{
-    struct listed_buffer *node = malloc(sizeof *node);
-
-    if (!node)
-        return false;
-    node->buffer = buffer;
-    pthread_mutex_lock(&front.buffers.lock);
-    node->next = front.buffers.all;
-    front.buffers.all = node;
-    pthread_mutex_unlock(&front.buffers.lock);
-    return true;
-}
-
-static void delist(const struct command_buffer *buffer)
-{
-    struct listed_buffer **at = &front.buffers.all, *node;
-
-    pthread_mutex_lock(&front.buffers.lock);
-    while (*at && (*at)->buffer != buffer)
-        at = &(*at)->next;
-    node = *at;
-    if (node)
-        *at = node->next;
-    pthread_mutex_unlock(&front.buffers.lock);
-    free(node);
-}
+static const struct object_class command_buffer_class = {.free = free_buffer};
 
 /* Checks flags, and the properties that the device demands of its queues. */
 static cl_int check_queue(cl_command_queue handle, const cl_command_buffer_properties_khr *properties)
@@ -121,8 +86,7 @@ static cl_command_buffer_khr CL_API_CALL create(cl_uint n, const cl_command_queu
     struct command_buffer *buffer = code == CL_SUCCESS ? calloc(1, sizeof *buffer) : NULL;
 
     if (buffer) {
-        atomic_init(&buffer->refs, 1);
-        atomic_init(&buffer->app_refs, 1);
+        object_init(&buffer->object, &command_buffer_class);
         pthread_mutex_init(&buffer->lock, NULL);
         buffer->queue = list[0];
         buffer->state = CL_COMMAND_BUFFER_STATE_RECORDING_KHR;
@@ -132,7 +96,7 @@ static cl_command_buffer_khr CL_API_CALL create(cl_uint n, const cl_command_queu
             buffer->simultaneous = properties[0] && properties[1];
         }
         entry_clRetainCommandQueue(list[0]);
-        if (!enlist(buffer)) {
+        if (!handle_table_put(&front.command_buffers, buffer, buffer)) {
             command_buffer_unref(buffer);
             buffer = NULL;
         }
@@ -163,27 +127,14 @@ static cl_int CL_API_CALL finalize(cl_command_buffer_khr handle)
 
 static cl_int CL_API_CALL retain(cl_command_buffer_khr handle)
 {
-    struct command_buffer *buffer = command_buffer_find(handle);
-
-    if (!buffer)
-        return CL_INVALID_COMMAND_BUFFER_KHR;
-    atomic_fetch_add(&buffer->app_refs, 1);
-    command_buffer_unref(buffer);
-    return CL_SUCCESS;
+    return object_app_retain(&front.command_buffers, handle) ? CL_SUCCESS : CL_INVALID_COMMAND_BUFFER_KHR;
 }
 
 static cl_int CL_API_CALL release(cl_command_buffer_khr handle)
 {
-    struct command_buffer *buffer = command_buffer_find(handle);
-
-    if (!buffer)
-        return CL_INVALID_COMMAND_BUFFER_KHR;
-    if (atomic_fetch_sub(&buffer->app_refs, 1) == 1) {
-        delist(buffer);
-        command_buffer_unref(buffer);
-    }
-    command_buffer_unref(buffer);
-    return CL_SUCCESS;
+    return object_app_release(&front.command_buffers, handle) == OBJECT_UNKNOWN
+               ? CL_INVALID_COMMAND_BUFFER_KHR
+               : CL_SUCCESS;
 }
 
 /* --- replaying --- */
@@ -433,7 +384,7 @@ static cl_int CL_API_CALL info(cl_command_buffer_khr handle, cl_command_buffer_i
     pthread_mutex_lock(&buffer->lock);
     state = is_pending(buffer) ? CL_COMMAND_BUFFER_STATE_PENDING_KHR : buffer->state;
     pthread_mutex_unlock(&buffer->lock);
-    n_references = atomic_load(&buffer->app_refs);
+    n_references = atomic_load(&buffer->object.app_refs);
     switch (name) {
     case CL_COMMAND_BUFFER_QUEUES_KHR:
         code = info_answer(&buffer->queue, sizeof buffer->queue, room, ret_value, ret_size);

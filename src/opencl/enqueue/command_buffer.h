@@ -30,7 +30,7 @@ struct recorded {
 };
 
 struct command_buffer {
-    atomic_uint refs, app_refs;
+    struct object object;
     cl_command_queue queue; /* a reference */
     pthread_mutex_t lock;
     cl_command_buffer_state_khr state;
@@ -41,12 +41,6 @@ struct command_buffer {
     size_t n, room;
     unsigned enqueuing; /* threads that replay it at this moment */
     cl_event last;      /* a reference to the latest enqueue's event; NULL: it is over, or there was none */
-};
-
-/* The command buffers of the program. In struct opencl_front (layer.h). */
-struct command_buffers {
-    pthread_mutex_t lock; /* a leaf: the list, and references taken from it */
-    struct listed_buffer *all;
 };
 
 /* Adds a reference, which the caller drops. NULL: not a command buffer of the layer. */

@@ -60,7 +60,7 @@ static bool keep_sampler(struct recorded *recorded, cl_sampler sampler)
 static bool keep_argument(struct recorded *recorded, const struct arg_value *arg)
 {
     struct mem_record *record;
-    cl_sampler sampler;
+    struct sampler_record *sampler;
     cl_mem mem;
     bool kept;
 
@@ -76,8 +76,8 @@ static bool keep_argument(struct recorded *recorded, const struct arg_value *arg
     sampler = sampler_in(arg_value_bytes(arg), arg->size);
     if (!sampler)
         return true;
-    kept = keep_sampler(recorded, sampler);
-    front.target.clReleaseSampler(sampler); /* the look-up's */
+    kept = keep_sampler(recorded, sampler->handle);
+    sampler_unref(sampler);
     return kept;
 }
 

@@ -124,7 +124,7 @@ bool launch_direct(const struct opencl_command *draft)
         return atomic_load(&kernel->slice_state) != LAUNCH_UNDECIDED && draft->u.launch.has_local &&
                launch_groups(&draft->u.launch) <= (size_t)runtime.settings.slice;
     /* a launch that was never measured has a longer prediction */
-    return draft->base.predicted <= pipe_piece_ns();
+    return draft->base.predicted <= pipe_piece_ns(&draft->base.policy);
 }
 
 /*
@@ -154,11 +154,9 @@ _Static_assert(COUNTER_UNSLICED_OTHER - COUNTER_UNSLICED_BINARY == NOTICE_OTHER 
                "both follow wire/notice.def");
 
 /* Is it too long for one piece, also for the plan's? */
-static bool is_long(int64_t predicted)
+static bool is_long(const struct policy *policy, int64_t predicted)
 {
-    int64_t limit = policy_piece() > pipe_piece_ns() ? policy_piece() : pipe_piece_ns();
-
-    return predicted > limit;
+    return predicted > policy->piece && predicted > pipe_piece_ns(policy);
 }
 
 /* Why a launch runs as one command although its kernel can be cut. */
@@ -167,7 +165,8 @@ static enum session_counter why_as_one(const struct opencl_command *command)
     const struct opencl_launch *launch = &command->u.launch;
     int64_t predicted = meter_predict(&launch->kernel->meter, launch_items(launch));
 
-    return runtime.settings.slice <= 0 && is_long(predicted) ? COUNTER_UNSLICED_FEW : COUNTER_UNSLICED_SMALL;
+    return runtime.settings.slice <= 0 && is_long(&command->base.policy, predicted) ? COUNTER_UNSLICED_FEW
+                                                                                    : COUNTER_UNSLICED_SMALL;
 }
 
 enum session_counter launch_why_whole(const struct opencl_command *command)
@@ -323,7 +322,7 @@ static bool plan_cut(struct opencl_command *command, struct opencl_cut *ret_cut)
             : (uint32_t)(runtime.settings.slice < UINT32_MAX ? runtime.settings.slice : UINT32_MAX);
     predicted = meter_predict(&kernel->meter, launch_items(launch));
     small = ret_cut->shape.n_groups <= ret_cut->base.least ||
-            (ret_cut->base.by_time && predicted >= 0 && predicted <= pipe_piece_ns());
+            (ret_cut->base.by_time && predicted >= 0 && predicted <= pipe_piece_ns(&command->base.policy));
     if (small && variant_allows_one(ret_cut->variants, command->queue->device, &ret_cut->shape)) {
         count_whole(command, why_as_one(command));
         return false;

@@ -51,6 +51,7 @@ struct queue_record;
 struct kernel_record;
 struct map_record;
 struct mem_record;
+struct sampler_record;
 
 /* Arguments of a launch as they were at the enqueue call. */
 struct arg_value {
@@ -62,7 +63,7 @@ struct arg_value {
         unsigned char *large; /* owned, when size > 32 */
         const void *svm;
     } value;
-    cl_sampler sampler; /* a reference, for a launch that is kept: the value is its handle */
+    struct sampler_record *sampler; /* a reference, for a launch that is kept: the value is its handle */
 };
 
 struct opencl_launch {

@@ -20,7 +20,7 @@ void arg_value_done(struct arg_value *arg)
     if (arg->kind == ARG_BYTES && arg->size > sizeof arg->value.small)
         free(arg->value.large);
     if (arg->sampler)
-        front.target.clReleaseSampler(arg->sampler);
+        sampler_unref(arg->sampler);
     arg->sampler = NULL;
     arg->kind = ARG_UNSET;
     arg->size = 0;
@@ -54,10 +54,9 @@ bool arg_value_copy(struct arg_value *to, const struct arg_value *from)
     }
     if (!set_bytes(to, arg_value_bytes(from), from->size))
         return false;
-    if (from->sampler && front.target.clRetainSampler(from->sampler) == CL_SUCCESS)
-        to->sampler = from->sampler;
-    else
-        to->sampler = sampler_in(arg_value_bytes(from), from->size);
+    to->sampler = from->sampler ? from->sampler : sampler_in(arg_value_bytes(from), from->size);
+    if (from->sampler)
+        object_ref(&from->sampler->object);
     return true;
 }
 

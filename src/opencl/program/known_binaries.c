@@ -37,7 +37,7 @@ const char *known_binaries_mark(void)
 
 static void key_of(const unsigned char *binary, size_t length, char ret_key[HASH_TEXT])
 {
-    static const char salt[] = "binary handed out by Baton's layer";
+    static const char salt[] = "binary that Baton's layer gave to a program";
     struct hash hash;
     uint8_t digest[HASH_BYTES];
 

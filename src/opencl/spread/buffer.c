@@ -139,7 +139,7 @@ static cl_int transfer(struct spread_buffer *buffer, int place, bool out, struct
     baton_nsec begin_at;
     cl_int code;
 
-    engine_enter(engine, ENGINE_ALONE);
+    engine_enter_alone(engine);
     begin_at = clock_now();
     issue_blocking_begin(&call, queue, CL_TRUE, ret_event);
     if (out)
@@ -200,7 +200,7 @@ const unsigned char *buffer_map(struct spread_buffer *buffer, int place, struct 
 
     if (buffer->image)
         return read_pixels(buffer, place, home, ret_code);
-    engine_enter(engine, ENGINE_ALONE);
+    engine_enter_alone(engine);
     begin_at = clock_now();
     issue_blocking_begin(&call, queue, CL_TRUE, NULL);
     pointer =
@@ -247,7 +247,7 @@ static cl_int copy_directly(struct spread_buffer *buffer, int from, int to, stru
     baton_nsec begin_at;
     cl_int code, status = CL_COMPLETE;
 
-    engine_enter(engine, ENGINE_ALONE);
+    engine_enter_alone(engine);
     begin_at = clock_now();
     quirks_call_begin(queue, true); /* the driver may migrate the source by itself */
     code = front.target.clEnqueueCopyBuffer(queue->handle, buffer->copies[from], buffer->copies[to],

@@ -80,6 +80,14 @@ static cl_uint others(const struct opencl_device *home, cl_device_id ret_list[PL
     return kept;
 }
 
+/* May a context of the layer have the device? */
+static bool may_open(cl_device_id handle)
+{
+    const struct opencl_device *record = device_record_of(handle);
+
+    return record && !engine_device_barred(&record->base);
+}
+
 /* One context for home and all devices that may help it, made once; NULL: the driver refuses. */
 static cl_context peer_context(const struct opencl_device *home)
 {
@@ -87,15 +95,18 @@ static cl_context peer_context(const struct opencl_device *home)
     struct peer_context *peers = &front.spread.peers;
     cl_device_id list[PLATFORM_DEVICES + 1];
     unsigned numbers[PLATFORM_DEVICES];
-    cl_uint n;
+    cl_uint n, kept = 0;
 
     if (peers->tried)
         return peers->platform == home->platform ? peers->handle : NULL;
     peers->tried = true;
     peers->platform = home->platform;
     n = others(home, list, numbers);
-    list[n] = home->handle;
-    peers->handle = front.target.clCreateContext(properties, n + 1, list, NULL, NULL, NULL);
+    for (cl_uint i = 0; i < n; i++)
+        if (may_open(list[i]))
+            list[kept++] = list[i];
+    list[kept++] = home->handle;
+    peers->handle = front.target.clCreateContext(properties, kept, list, NULL, NULL, NULL);
     return peers->handle;
 }
 
@@ -107,12 +118,16 @@ static void make_ready(struct further_device *device, const struct opencl_device
     if (device->context || device->failed)
         return;
     device->record = device_record_of(device->handle);
+    device->failed = !may_open(device->handle);
+    if (device->failed)
+        return;
     device->context = policy_peer_copies() ? peer_context(home) : NULL;
     if (!device->context)
         device->context = front.target.clCreateContext(properties, 1, &device->handle, NULL, NULL, &code);
-    device->failed = !device->record || !device->context;
+    device->failed = !device->context;
     if (device->failed)
         return;
+    engine_device_use(&device->record->base);
     make_queue(device, &device->shares);
     make_queue(device, &device->copies);
 }

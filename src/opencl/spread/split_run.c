@@ -117,7 +117,7 @@ static void run_share(struct device_task *task)
         return;
     make_command(split, &share->device->shares, &share->command);
     pipe_begin(&pipe, engine, &share->command.base);
-    engine_enter(engine, ENGINE_ALONE);
+    engine_enter(engine, &share->command.base.policy, ENGINE_ALONE);
     share->began_at = clock_now();
     share->code = run_pieces(&pipe, kernel, split->cut, groups_of(share));
     share->ended_at = clock_now();
@@ -141,7 +141,7 @@ static cl_int run_home(struct split *split, struct device_engine *engine, struct
         return code;
     set_steps(&cut, command->queue->device);
     pipe_begin(&pipe, engine, &command->base);
-    engine_enter(engine, ENGINE_ALONE);
+    engine_enter(engine, &command->base.policy, ENGINE_ALONE);
     command->base.issued_at = share->began_at = clock_now();
     cut.kernel = own->handle;
     code = launch_pieces(&pipe, &cut, groups_of(share));
@@ -174,7 +174,7 @@ cl_int split_at_home(struct split *split, struct queue_record *queue, uint32_t b
         return code;
     make_command(split, queue, &command);
     pipe_begin(&pipe, engine, &command.base);
-    engine_enter(engine, ENGINE_ALONE);
+    engine_enter(engine, &command.base.policy, ENGINE_ALONE);
     code = run_pieces(&pipe, own->handle, split->cut, (struct piece_source){begin, end, NULL, NULL});
     pipe_report_run(engine, &command.base);
     engine_exit(engine, ENGINE_EXECUTION, ENGINE_ALONE);

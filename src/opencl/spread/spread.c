@@ -319,8 +319,6 @@ void spread_ran_alone(struct kernel_record *kernel, size_t items, int64_t ns)
 
 enum { SAVED_MAX = 256 }; /* buffers of one job */
 
-enum { CONTEXT_DEVICES = 64 };
-
 /*
  * A queue of the layer on the program's own device, which the caller releases. False: not
  * available.

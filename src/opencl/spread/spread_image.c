@@ -95,7 +95,7 @@ cl_int image_transfer(const struct spread_image *image, const struct queue_recor
         region[0] = image->region[0];
         region[1] = n;
         region[2] = 1;
-        engine_enter(engine, ENGINE_ALONE);
+        engine_enter_alone(engine);
         begin_at = clock_now();
         issue_blocking_begin(&call, queue, CL_TRUE, NULL);
         code = out ? front.target.clEnqueueReadImage(queue->handle, mem, call.blocking, origin, region, row,

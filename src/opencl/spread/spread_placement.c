@@ -25,14 +25,16 @@ static bool is_at_home(const struct opencl_device *home, unsigned plan)
 
 bool placement_on(const struct opencl_device *home)
 {
-    uint64_t set;
-    unsigned plan = policy_plan_number();
     bool used = false;
+    unsigned gpus, plan;
+    uint64_t set;
 
     if (runtime.settings.placement != SETTING_PLACEMENT_UNSET)
         return runtime.settings.placement != SETTING_PLACEMENT_FIXED;
-    if (policy_gpus(&set) == 0 || set == 0)
-        return policy_gpus(&set) > 0;
+    gpus = policy_gpus(&set);
+    if (gpus == 0 || set == 0)
+        return gpus > 0;
+    plan = policy_plan_number();
     if (home)
         return !is_at_home(home, plan);
     for (const struct opencl_device *device = device_records(); device; device = device->next) {
@@ -142,7 +144,7 @@ static int find_free(struct opencl_device *home, struct further_device *const he
                                             ? home
                                             : device_at(front.spread.placement.job_place)->record;
 
-    if (engine_try_enter(&there->base.engines[ENGINE_EXECUTION], ENGINE_STAY)) {
+    if (engine_try_stay(&there->base.engines[ENGINE_EXECUTION])) {
         engine_exit(&there->base.engines[ENGINE_EXECUTION], ENGINE_EXECUTION,
                     ENGINE_STAY); /* this process keeps the engine, unused, until the launch takes it */
         return front.spread.placement.job_place;

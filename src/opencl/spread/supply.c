@@ -113,7 +113,9 @@ static cl_int find_mems(struct split *split, struct split_share *share)
         cl_buffer_region region = {0, 0};
 
         if (split->about->args[i].sampler) {
-            share->samplers[i] = image_sampler(split->args[i].sampler, share->device->context);
+            const struct sampler_record *sampler = split->args[i].sampler;
+
+            share->samplers[i] = sampler ? image_sampler(sampler->handle, share->device->context) : NULL;
             code = share->samplers[i] ? CL_SUCCESS : CL_OUT_OF_RESOURCES;
         }
         if (!split->kept[i])
