@@ -131,7 +131,7 @@ static void init_stream(struct stream_record *stream, struct context_record *con
     stream->handle = handle;
     stream->kind = kind;
     stream->blocking = blocking;
-    atomic_init(&stream->refs, 1);
+    refs_init(&stream->refs);
     command_queue_init(&stream->queue, &context->device->base, true);
 }
 
@@ -256,23 +256,18 @@ struct context_record *context_current(void)
 
 void stream_keep(struct stream_record *stream)
 {
-    atomic_fetch_add_explicit(&stream->refs, 1, memory_order_relaxed);
+    refs_keep(&stream->refs);
 }
 
 /* The last one takes it out of the context's list, where other threads may be looking. */
 void stream_drop(struct stream_record *stream)
 {
-    unsigned refs;
     bool last;
 
-    if (!stream)
+    if (!stream || refs_drop_but_last(&stream->refs))
         return;
-    refs = atomic_load_explicit(&stream->refs, memory_order_relaxed);
-    while (refs > 1)
-        if (atomic_compare_exchange_weak(&stream->refs, &refs, refs - 1))
-            return;
     pthread_mutex_lock(&stream->context->lock);
-    last = atomic_fetch_sub(&stream->refs, 1) == 1;
+    last = refs_drop(&stream->refs);
     if (last) {
         list_remove(&stream->link);
         atomic_fetch_sub(&stream->context->n_streams, 1);

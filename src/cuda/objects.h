@@ -16,6 +16,7 @@
 #include <stdbool.h>
 
 #include "base/list.h"
+#include "base/refs.h"
 #include "cuda_abi/driver_abi.h"
 #include "cuda_abi/memory_abi.h"
 #include "engine/command_queue.h"
@@ -58,7 +59,7 @@ struct stream_record {
     struct mark *last_mark; /* the newest that has an event */
     /* that later launches join; NULL: none; may be compared with NULL without the lock */
     struct mark *_Atomic open_mark;
-    atomic_uint refs;
+    struct refs refs;
 };
 
 struct context_record {
