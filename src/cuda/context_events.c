@@ -9,7 +9,7 @@
  * (context_gates.h).
  */
 #include "cuda/context_gates.h"
-#include "cuda/events_private.h"
+#include "cuda/event_recording.h"
 #include "cuda/front.h"
 #include "cuda/submit.h"
 #include "engine/graph.h"
@@ -152,8 +152,8 @@ static CUresult join_driver(struct stream_record *join, const struct call *call)
 }
 
 /* The streams come first: what they give to the driver meanwhile, the driver's record has. */
-static CUresult record_joined(const struct call *call, const struct stream_set *held,
-                              struct stream_record *join, bool *ret_answered)
+static CUresult record_joined(const struct call *call, struct event_record *event,
+                              const struct stream_set *held, struct stream_record *join, bool *ret_answered)
 {
     struct cuda_command draft;
     CUresult code;
@@ -169,22 +169,23 @@ static CUresult record_joined(const struct call *call, const struct stream_set *
         return code;
     gates_pass(join);
     submit_draft_own(&draft, ENTRY_cuEventRecord, join, (CUevent)call->args[1]);
-    return event_record_held(&draft, (CUevent)call->args[1]);
+    return event_record_held(&draft, event);
 }
 
 /* On the calling thread, when the driver has all that the record must follow. */
-static CUresult record_given(const struct call *call, const struct stream_set *held)
+static CUresult record_given(const struct call *call, struct event_record *event,
+                             const struct stream_set *held)
 {
     if (held->failed)
         objects_drain();
     for (size_t i = 0; i < held->n; i++)
         stream_wait_given(held->streams[i]);
-    return event_record_now(call, (CUevent)call->args[1]);
+    return event_record_now(call, event);
 }
 
-static CUresult record_group(const struct call *call, const struct context_group *group)
+static CUresult record_group(const struct call *call, struct event_record *event,
+                             const struct context_group *group)
 {
-    CUevent event = (CUevent)call->args[1];
     struct stream_record *join = NULL;
     struct stream_set held;
     bool answered = false;
@@ -193,15 +194,15 @@ static CUresult record_group(const struct call *call, const struct context_group
     if (!group->context || front_is_whole())
         return event_record_now(call, event);
     group_held(group, &held);
-    if ((held.n || gates_any() || runtime.queue_everything) && !held.failed && !event_is_shared(event) &&
-        event_is_of(event, group->context))
+    if ((held.n || gates_any() || runtime.queue_everything || event_follows_launch(event)) && !held.failed &&
+        !event_is_shared(event) && event_is_of(event, group->context))
         join = make_join(group);
     if (join) {
-        code = record_joined(call, &held, join, &answered);
+        code = record_joined(call, event, &held, join, &answered);
         end_join(join);
     }
     if (!answered)
-        code = record_given(call, &held);
+        code = record_given(call, event, &held);
     stream_set_done(&held);
     return code;
 }
@@ -209,7 +210,7 @@ static CUresult record_group(const struct call *call, const struct context_group
 /* --- waits --- */
 
 /* The driver has the record. Has it also all that came before the call, which must not wait? */
-static bool driver_can_wait(const struct context_group *group, CUevent event)
+static bool driver_can_wait(const struct context_group *group, const struct event_record *event)
 {
     struct stream_set streams;
 
@@ -221,16 +222,16 @@ static bool driver_can_wait(const struct context_group *group, CUevent event)
 }
 
 /*
- * A capture, an event that is not surely one, and a graph that may be about to record the event
- * need the driver's own answer, when nothing is held back.
+ * A capture, and an event that is not surely one, need the driver's own answer, when nothing is
+ * held back.
  */
-static CUresult wait_group(const struct call *call, const struct context_group *group)
+static CUresult wait_group(const struct call *call, struct event_record *event,
+                           const struct context_group *group)
 {
-    CUevent event = (CUevent)call->args[1];
-    struct recording *recording = event ? handle_table_find(&cuda_front.events.table, event) : NULL;
+    struct recording *recording = event_newest(event);
     bool held = recording_is_held(recording);
-    bool may_hold = group->context && !front_is_whole() && !front_captures() && !graphs_may_record(event) &&
-                    (event_is_known(event) || event_is_shared(event));
+    bool may_hold = event && group->context && !front_is_whole() && !front_captures() &&
+                    (event->owner || event_is_shared(event));
 
     recording_drop(recording);
     if (may_hold && !held && driver_can_wait(group, event))
@@ -253,41 +254,51 @@ static struct context_group group_of_context(const struct call *call)
     return group;
 }
 
-static struct context_group group_of_green(const struct call *call)
+static struct context_group group_of_green(const struct call *call, const struct event_record *event)
 {
-    CUevent event = (CUevent)call->args[1];
-    CUcontext owner = event ? handle_table_find(&cuda_front.events.owners, event) : NULL;
     struct context_group group = {.green = (CUgreenCtx)call->args[0]};
 
     if (group.green)
-        group.context = owner ? context_find(owner) : context_current();
+        group.context = event && event->owner ? context_find(event->owner) : context_current();
     return group;
 }
 
 CUresult route_context_record(struct call *call)
 {
+    struct event_record *event = event_find((CUevent)call->args[1]);
     struct context_group group = group_of_context(call);
+    CUresult code = record_group(call, event, &group);
 
-    return record_group(call, &group);
+    event_drop(event);
+    return code;
 }
 
 CUresult route_context_wait(struct call *call)
 {
+    struct event_record *event = event_find((CUevent)call->args[1]);
     struct context_group group = group_of_context(call);
+    CUresult code = wait_group(call, event, &group);
 
-    return wait_group(call, &group);
+    event_drop(event);
+    return code;
 }
 
 CUresult route_green_record(struct call *call)
 {
-    struct context_group group = group_of_green(call);
+    struct event_record *event = event_find((CUevent)call->args[1]);
+    struct context_group group = group_of_green(call, event);
+    CUresult code = record_group(call, event, &group);
 
-    return record_group(call, &group);
+    event_drop(event);
+    return code;
 }
 
 CUresult route_green_wait(struct call *call)
 {
-    struct context_group group = group_of_green(call);
+    struct event_record *event = event_find((CUevent)call->args[1]);
+    struct context_group group = group_of_green(call, event);
+    CUresult code = wait_group(call, event, &group);
 
-    return wait_group(call, &group);
+    event_drop(event);
+    return code;
 }

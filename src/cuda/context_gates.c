@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "cuda/events_private.h"
+#include "cuda/event_recording.h"
 #include "cuda/front.h"
 #include "cuda/submit.h"
 #include "engine/runtime.h"
@@ -78,30 +78,31 @@ static void free_gate(struct context_gate *gate)
 /* Is there nothing left to wait for? A context is visited. */
 static bool is_over(const struct context_gate *gate)
 {
+    CUevent event;
     bool over;
 
-    pthread_mutex_lock(&cuda_front.events.lock);
-    over = !gate->recording->held &&
-           (!gate->recording->event ||
-            cuda_front.genuine.cuEventQuery(gate->recording->event) != CUDA_ERROR_NOT_READY);
-    pthread_mutex_unlock(&cuda_front.events.lock);
+    if (recording_is_held(gate->recording))
+        return false;
+    event = recording_begin(gate->recording);
+    over = !event || cuda_front.genuine.cuEventQuery(event) != CUDA_ERROR_NOT_READY;
+    recording_end(gate->recording);
     return over;
 }
 
 /* The event that stands for the record now; another one may when a held-back record is issued. */
 static CUevent event_of(const struct context_gate *gate)
 {
-    CUevent event;
+    CUevent event = recording_begin(gate->recording);
 
-    pthread_mutex_lock(&cuda_front.events.lock);
-    event = gate->recording->event;
-    pthread_mutex_unlock(&cuda_front.events.lock);
+    recording_end(gate->recording);
     return event;
 }
 
+/* Without memory the driver is given the wait when its turn has come. */
 static CUresult wait_in(struct stream_record *stream, const struct context_gate *gate)
 {
     struct cuda_command draft;
+    CUresult code;
 
     submit_draft_own(&draft, ENTRY_cuStreamWaitEvent, stream, event_of(gate));
     if (gate->of_others) {
@@ -109,8 +110,13 @@ static CUresult wait_in(struct stream_record *stream, const struct context_gate 
         stream_keep(stream);
         return submit_fenced(&draft, NULL);
     }
-    if (runtime.queue_everything || recording_is_held(gate->recording) || !stream_unhindered(stream))
-        return event_wait_held(&draft, gate->recording);
+    if (runtime.queue_everything || recording_is_held(gate->recording) || !stream_unhindered(stream)) {
+        code = event_wait_held(&draft, gate->recording);
+        if (code != CUDA_ERROR_OUT_OF_MEMORY)
+            return code;
+        recording_await(gate->recording);
+        stream_wait_turn(stream);
+    }
     return recording_issue_wait(gate->recording, &draft.call);
 }
 
@@ -161,14 +167,15 @@ bool gates_any(void)
 static void hand_over(const struct context_gate *gate)
 {
     struct context_visit visit;
+    CUevent event;
 
     context_visit_begin(gate->group.context, &visit);
-    pthread_mutex_lock(&cuda_front.events.lock);
-    if (gate->recording->event && gate->group.green)
-        (void)cuda_front.genuine.cuGreenCtxWaitEvent(gate->group.green, gate->recording->event);
-    else if (gate->recording->event)
-        (void)cuda_front.genuine.cuCtxWaitEvent(gate->group.context->handle, gate->recording->event);
-    pthread_mutex_unlock(&cuda_front.events.lock);
+    event = recording_begin(gate->recording);
+    if (event && gate->group.green)
+        (void)cuda_front.genuine.cuGreenCtxWaitEvent(gate->group.green, event);
+    else if (event)
+        (void)cuda_front.genuine.cuCtxWaitEvent(gate->group.context->handle, event);
+    recording_end(gate->recording);
     context_visit_end(&visit);
 }
 
@@ -189,7 +196,7 @@ void gates_hand_over(bool all)
     pthread_mutex_unlock(&cuda_front.gates.lock);
 }
 
-bool gates_open(const struct context_group *group, CUevent event)
+bool gates_open(const struct context_group *group, struct event_record *event)
 {
     struct context_gate *gate = calloc(1, sizeof *gate);
     struct context_visit visit;

@@ -15,6 +15,8 @@
 #include "base/list.h"
 #include "cuda/objects.h"
 
+struct event_record;
+
 /* The streams that a call is about. */
 struct context_group {
     struct context_record *context; /* of the event, or of the calling thread, if `green` is set */
@@ -37,7 +39,7 @@ void stream_set_done(struct stream_set *set);
  * What the group is given from now on waits for the event's newest record. The program made the
  * event, or another process shares it. False: no memory.
  */
-bool gates_open(const struct context_group *group, CUevent event);
+bool gates_open(const struct context_group *group, struct event_record *event);
 
 /* Is there any gate? */
 bool gates_any(void);

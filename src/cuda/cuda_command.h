@@ -13,6 +13,8 @@
 #include "ptx/cut/ptx_piece.h"
 
 struct function_record;
+struct graph_events;
+struct graph_record;
 struct recording;
 
 enum command_kind {
@@ -25,7 +27,8 @@ enum command_kind {
     COMMAND_CALLBACK,   /* cuStreamAddCallback: it is called even if the driver refuses it later */
     COMMAND_FREE,       /* cuMemFreeAsync */
     COMMAND_DESTROY,    /* cuStreamDestroy */
-    COMMAND_GRAPH,      /* cuGraphLaunch */
+    COMMAND_GRAPH,      /* cuGraphLaunch: graph_order.h */
+    COMMAND_LAUNCH_EX,  /* a kernel with attributes, which may record events: never held back */
     COMMAND_FENCE,      /* nothing: what comes behind waits for its end */
     CUDA_KINDS,
 };
@@ -56,6 +59,12 @@ struct command_rows {
     size_t width, height, depth;                       /* bytes, rows of a plane, planes */
 };
 
+struct command_graph {
+    struct graph_record *graph;    /* a reference on the heap; NULL: not known */
+    struct graph_events *events;   /* likewise */
+    struct recording **recordings; /* on the heap: of events->recorded, references; owned */
+};
+
 struct cuda_command {
     struct command base; /* the first member */
     enum command_kind kind;
@@ -74,6 +83,7 @@ struct cuda_command {
         struct command_launch launch;
         struct command_copy copy;
         struct command_rows rows;
+        struct command_graph graph;
         struct recording *recording; /* a reference on the heap: of COMMAND_RECORD and COMMAND_WAIT_EVENT */
     } u;
     void *owned;        /* what the arguments point at; freed with the command */

@@ -1,6 +1,7 @@
 #include "cuda/cuda_kinds.h"
 
 #include "cuda/cut.h"
+#include "cuda/event_recording.h"
 #include "cuda/graph_order.h"
 #include "cuda/issue.h"
 #include "cuda/validate.h"
@@ -23,18 +24,21 @@ const struct cuda_kind cuda_kinds[CUDA_KINDS] = {
 
     /* --- events: always held back --- */
     [COMMAND_RECORD] = {
-        .issue = issue_record, .keep = issue_keep_recording, .drop = issue_drop_recording},
+        .issue = issue_record, .keep = issue_keep_recording, .drop = issue_drop_recording,
+        .enter = event_enter_record},
     [COMMAND_WAIT_EVENT] = {
         .issue = issue_wait_event, .keep = issue_keep_recording, .drop = issue_drop_recording,
-        .add_waits = issue_wait_for_recording},
+        .enter = event_enter_wait},
 
     /* --- calls that something of ours goes with --- */
     [COMMAND_CALLBACK] = {.validate = validate_told, .issue = issue_callback},
     [COMMAND_FREE] = {.validate = validate_told, .give = issue_free},
     [COMMAND_DESTROY] = {.validate = validate_told, .give = issue_destroy},
     [COMMAND_GRAPH] = {
-        .validate = validate_told, .issue = issue_graph, .keep = issue_keep_graph,
-        .add_waits = graphs_launch_held},
+        .validate = validate_told, .give = graph_launch_give, .issue = graph_launch_issue,
+        .adopt = graph_launch_adopt, .keep = graph_launch_keep, .drop = graph_launch_drop,
+        .enter = graph_launch_enter},
+    [COMMAND_LAUNCH_EX] = {.give = launch_ex_give},
 
     [COMMAND_FENCE] = {.fence = true, .issue = issue_nothing},
 };

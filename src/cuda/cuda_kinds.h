@@ -38,8 +38,8 @@ struct cuda_kind {
     /* A command on the heap takes its references, and drops them at its end. NULL: none. */
     void (*keep)(struct cuda_command *command);
     void (*drop)(struct cuda_command *command);
-    /* Between graph_open() and graph_close(): waits of its own. NULL: none. */
-    void (*add_waits)(struct cuda_command *command);
+    /* From graph_open() until graph_close(), with no lock held. NULL: submit_enter(). */
+    void (*enter)(struct cuda_command *command);
 };
 
 extern const struct cuda_kind cuda_kinds[CUDA_KINDS];

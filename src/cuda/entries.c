@@ -161,6 +161,8 @@ CUresult call_invoke(const struct call *call)
 
     _Static_assert(CALL_MOST_ARGUMENTS == 14, "all of them are passed");
 
+    if (call->refused != CUDA_SUCCESS)
+        return call->refused;
     *(void **)&function = call->genuine;
     return function(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12], a[13]);
 }

@@ -47,7 +47,8 @@ enum form { FORM_PLAIN, FORM_PTDS, FORM_PTSZ };
  */
 struct call {
     const struct entry *entry;
-    void *genuine; /* the driver's own function */
+    void *genuine;    /* the driver's own function */
+    CUresult refused; /* the answer in its place; CUDA_SUCCESS: none */
     uint64_t args[CALL_MOST_ARGUMENTS];
 };
 
@@ -84,7 +85,7 @@ int entry_find(const char *symbol);
  */
 int entry_for_unknown(const char *name);
 
-/* Makes the driver's call with its arguments as they are. */
+/* Makes the driver's call with its arguments as they are, unless the call is refused. */
 CUresult call_invoke(const struct call *call);
 
 /* The table itself, and the lock of its spare places (cuda_front.names). */

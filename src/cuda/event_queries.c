@@ -1,56 +1,74 @@
 /* Calls that look at events, or wait for them on the host. */
-#include "cuda/events_private.h"
+#include "cuda/event_recording.h"
 #include "cuda/front.h"
 #include "engine/inferred_job.h"
 
-/* The driver's answer, or else a failure of what was held back in the event's context. */
-static CUresult answer(CUevent event, CUresult code)
+/* Is the event's newest record held back? NULL: no. */
+static bool is_held(struct event_record *event)
 {
-    struct context_record *context = event_home(event);
+    struct recording *newest = event_newest(event);
+    bool held = recording_is_held(newest);
 
-    return code == CUDA_SUCCESS && context ? context_take_late(context) : code;
+    recording_drop(newest);
+    return held;
+}
+
+/* The driver's answer, or else a failure of what was held back in the event's context. */
+static CUresult answer(const struct event_record *event, CUresult code)
+{
+    struct context_record *context = code == CUDA_SUCCESS ? event_home(event) : NULL;
+
+    return context ? context_take_late(context) : code;
 }
 
 CUresult route_event_query(struct call *call)
 {
-    struct recording *recording =
-        call->args[0] ? handle_table_find(&cuda_front.events.table, (CUevent)call->args[0]) : NULL;
-    bool held = recording_is_held(recording) || graphs_may_record((CUevent)call->args[0]);
-    CUresult code = held ? CUDA_ERROR_NOT_READY : call_invoke(call);
+    struct event_record *event = event_find((CUevent)call->args[0]);
+    CUresult code = is_held(event) ? CUDA_ERROR_NOT_READY : call_invoke(call);
 
-    recording_drop(recording);
     if (code == CUDA_SUCCESS)
         inferred_job_waited();
-    return answer((CUevent)call->args[0], code);
+    code = answer(event, code);
+    event_drop(event);
+    return code;
+}
+
+/* For the record of now; the event may get another one while this thread waits. */
+static CUresult await(struct call *call, struct recording *recording)
+{
+    CUevent place;
+
+    if (!recording)
+        return call_invoke(call);
+    recording_await(recording);
+    place = recording_begin(recording);
+    recording_end(recording);
+    call->args[0] = (uint64_t)place;
+    return place ? call_invoke(call) : CUDA_SUCCESS;
 }
 
 CUresult route_event_synchronize(struct call *call)
 {
-    struct recording *recording =
-        call->args[0] ? handle_table_find(&cuda_front.events.table, (CUevent)call->args[0]) : NULL;
-    CUresult code;
+    struct event_record *event = event_find((CUevent)call->args[0]);
+    struct recording *recording = event_newest(event);
+    CUresult code = await(call, recording);
 
-    recording_await(recording);
     recording_drop(recording);
-    if (graphs_may_record((CUevent)call->args[0]))
-        objects_drain();
-    code = call_invoke(call);
     inferred_job_waited();
-    return answer((CUevent)call->args[0], code);
+    code = answer(event, code);
+    event_drop(event);
+    return code;
 }
 
 CUresult route_event_elapsed(struct call *call)
 {
     bool held = false;
 
-    if (graphs_may_record((CUevent)call->args[1]) || graphs_may_record((CUevent)call->args[2]))
-        objects_drain();
     for (int i = 1; i < 3; i++) {
-        struct recording *recording =
-            call->args[i] ? handle_table_find(&cuda_front.events.table, (CUevent)call->args[i]) : NULL;
+        struct event_record *event = event_find((CUevent)call->args[i]);
 
-        held = held || recording_is_held(recording);
-        recording_drop(recording);
+        held = held || is_held(event);
+        event_drop(event);
     }
     return held ? CUDA_ERROR_NOT_READY : call_invoke(call);
 }

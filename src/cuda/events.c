@@ -1,228 +1,20 @@
-#include "cuda/events.h"
-
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
-
+/* Records of events in streams, and waits of streams for them. */
 #include "cuda/context_gates.h"
-#include "cuda/events_private.h"
+#include "cuda/event_recording.h"
 #include "cuda/front.h"
-#include "cuda/graph_order.h"
 #include "cuda/objects.h"
 #include "cuda/submit.h"
 #include "engine/graph.h"
-#include "engine/handle_table.h"
 #include "engine/runtime.h"
 
-static void keep(void *recording)
+/* --- records --- */
+
+CUresult event_record_now(const struct call *call, struct event_record *event)
 {
-    recording_keep(recording);
-}
-
-void events_init(void)
-{
-    handle_table_init(&cuda_front.events.table, keep);
-    handle_table_init(&cuda_front.events.owners, NULL);
-    handle_table_init(&cuda_front.events.shared, NULL);
-    handle_table_init(&cuda_front.events.captured, NULL);
-    graphs_init();
-}
-
-void recording_keep(struct recording *recording)
-{
-    atomic_fetch_add_explicit(&recording->refs, 1, memory_order_relaxed);
-}
-
-void recording_drop(struct recording *recording)
-{
-    if (!recording || atomic_fetch_sub_explicit(&recording->refs, 1, memory_order_acq_rel) != 1)
-        return;
-    if (recording->own)
-        (void)cuda_front.genuine.cuEventDestroy_v2(recording->own); /* the driver keeps what waits for it */
-    free(recording);
-}
-
-struct recording *recording_new(CUevent event, bool held)
-{
-    struct recording *recording = calloc(1, sizeof *recording);
-
-    if (!recording)
-        return NULL;
-    atomic_init(&recording->refs, 1);
-    recording->event = event;
-    recording->held = held;
-    return recording;
-}
-
-void recording_held_by(struct recording *recording, struct command *command)
-{
-    pthread_mutex_lock(&cuda_front.events.lock);
-    command_ref(command);
-    recording->command = command;
-    pthread_mutex_unlock(&cuda_front.events.lock);
-}
-
-/* With a reference; NULL: the driver has the record, or the recording is not in the graph yet. */
-static struct command *held_command(struct recording *recording)
-{
-    struct command *command;
-
-    pthread_mutex_lock(&cuda_front.events.lock);
-    command = recording->held ? recording->command : NULL;
-    if (command)
-        command_ref(command);
-    pthread_mutex_unlock(&cuda_front.events.lock);
-    return command;
-}
-
-void recording_wait(struct recording *recording, struct command *command)
-{
-    struct command *other = held_command(recording);
-
-    if (!other)
-        return;
-    graph_wait_command(command, other, EDGE_AT_ISSUE);
-    command_unref(other);
-}
-
-/* --- under the lock --- */
-
-static bool record_copy(CUevent copy, CUevent event)
-{
-    CUstream stream = NULL;
-    bool done;
-
-    if (cuda_front.genuine.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS)
-        return false;
-    done = cuda_front.genuine.cuStreamWaitEvent(stream, event, 0) == CUDA_SUCCESS &&
-           cuda_front.genuine.cuEventRecord(copy, stream) == CUDA_SUCCESS;
-    (void)cuda_front.genuine.cuStreamDestroy_v2(stream);
-    return done;
-}
-
-/*
- * A wait that is held back needs a place that stays: an event of our own behind the program's.
- * False: there is none; `own` may be an event without a record.
- */
-static bool move_to_own(struct recording *recording)
-{
-    if (cuda_front.genuine.cuEventCreate(&recording->own, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) {
-        recording->own = NULL;
-        return false;
-    }
-    if (!record_copy(recording->own, recording->event))
-        return false;
-    recording->event = recording->own;
-    return true;
-}
-
-/* The event is about to have a newer record. Without memory, the older one is waited for here. */
-static void keep_place(struct recording *recording)
-{
-    struct context_record *context = event_home(recording->event);
-    struct context_visit visit;
-
-    if (context)
-        context_visit_begin(context, &visit);
-    if (!move_to_own(recording)) {
-        pthread_mutex_unlock(&cuda_front.events.lock);
-        (void)cuda_front.genuine.cuEventSynchronize(recording->event);
-        pthread_mutex_lock(&cuda_front.events.lock);
-        recording->event = recording->own; /* that counts as complete, as NULL does */
-    }
-    if (context)
-        context_visit_end(&visit);
-}
-
-/* The event's newest recording becomes this one; NULL: a record that the driver has. */
-static void replace(CUevent event, struct recording *recording)
-{
-    struct recording *old = handle_table_remove(&cuda_front.events.table, event);
-
-    event_forget_captured(event);
-    if (old && old->held)
-        old->superseded = true;
-    else if (old && atomic_load(&old->refs) > 1)
-        keep_place(old);
-    recording_drop(old);
-    if (!recording)
-        return;
-    recording_keep(recording);
-    if (!handle_table_put(&cuda_front.events.table, event, recording))
-        recording_drop(recording);
-}
-
-/* --- the driver's calls --- */
-
-static CUresult record_own(struct recording *recording, CUstream stream)
-{
-    CUresult code = CUDA_SUCCESS;
-
-    if (atomic_load(&recording->refs) <= 1) /* the command's own: no wait needs it */
-        return code;
-    code = cuda_front.genuine.cuEventCreate(&recording->own, CU_EVENT_DISABLE_TIMING);
-    if (code != CUDA_SUCCESS) {
-        recording->own = NULL;
-        return code;
-    }
-    recording->event = recording->own;
-    return cuda_front.genuine.cuEventRecord(recording->own, stream);
-}
-
-CUresult recording_issue(struct recording *recording, const struct call *call)
-{
-    struct command *command;
-    CUresult code;
-
-    pthread_mutex_lock(&cuda_front.events.lock);
-    code = recording->superseded ? record_own(recording, (CUstream)call->args[call->entry->stream])
-                                 : call_invoke(call);
-    recording->held = false;
-    command = recording->command;
-    recording->command = NULL;
-    pthread_mutex_unlock(&cuda_front.events.lock);
-    if (command)
-        command_unref(command);
-    return code;
-}
-
-CUresult recording_issue_wait(struct recording *recording, const struct call *call)
-{
-    CUresult code = CUDA_SUCCESS;
-
-    pthread_mutex_lock(&cuda_front.events.lock);
-    if (recording->event)
-        code = cuda_front.genuine.cuStreamWaitEvent((CUstream)call->args[0], recording->event,
-                                                    (unsigned)call->args[2]);
-    pthread_mutex_unlock(&cuda_front.events.lock);
-    return code;
-}
-
-void event_recorded_by_launch(CUevent event, bool captured, bool external)
-{
-    if (captured)
-        graphs_note_event(event);
-    if (captured && external)
-        return;
-    pthread_mutex_lock(&cuda_front.events.lock);
-    replace(event, NULL);
-    if (captured)
-        event_set_captured(event);
-    pthread_mutex_unlock(&cuda_front.events.lock);
-}
-
-/* --- calls of the program --- */
-
-CUresult event_record_now(const struct call *call, CUevent event)
-{
-    CUresult code;
-
-    pthread_mutex_lock(&cuda_front.events.lock);
-    replace(event, NULL);
-    code = call_invoke(call);
-    pthread_mutex_unlock(&cuda_front.events.lock);
-    return code;
+    if (!event)
+        return call_invoke(call);
+    event_await_launch(event);
+    return events_record_now(call, &event, 1, false);
 }
 
 /* cuEventRecord(event, stream), cuEventRecordWithFlags(event, stream, flags) */
@@ -231,24 +23,13 @@ static bool is_external(const struct call *call)
     return call->entry->arguments == 3 && (unsigned)call->args[2] != 0;
 }
 
-static CUresult record_captured(const struct call *call, CUevent event)
+/* With the external flag it becomes a node: the event has no new record. */
+static CUresult record_captured(const struct call *call, struct event_record *event)
 {
-    CUresult code;
-
-    if (is_external(call)) { /* a node: the event has no new record */
-        graphs_note_event(event);
-        return call_invoke(call);
-    }
-    pthread_mutex_lock(&cuda_front.events.lock);
-    replace(event, NULL);
-    code = call_invoke(call);
-    if (code == CUDA_SUCCESS)
-        event_set_captured(event);
-    pthread_mutex_unlock(&cuda_front.events.lock);
-    return code;
+    return event && !is_external(call) ? events_record_now(call, &event, 1, true) : call_invoke(call);
 }
 
-CUresult event_record_held(struct cuda_command *draft, CUevent event)
+CUresult event_record_held(struct cuda_command *draft, struct event_record *event)
 {
     struct recording *recording = recording_new(event, true);
     struct cuda_command *command;
@@ -261,95 +42,83 @@ CUresult event_record_held(struct cuda_command *draft, CUevent event)
         stream_wait_turn(draft->stream);
         return event_record_now(&draft->call, event);
     }
-    /*
-     * In the graph first: a wait of another thread that saw the record earlier could come before it
-     * in the same stream, and each would wait for the other. The last of several records in the
-     * graph is the event's newest.
-     */
-    pthread_mutex_lock(&cuda_front.order);
-    submit_open_locked(command);
-    recording_held_by(recording, &command->base);
-    pthread_mutex_lock(&cuda_front.events.lock);
-    replace(event, recording);
-    pthread_mutex_unlock(&cuda_front.events.lock);
-    pthread_mutex_unlock(&cuda_front.order);
-    graph_close(&command->base);
+    /* what the driver has is given its place here, where a thread of the program can wait */
+    events_lock(&event, 1);
+    events_unlock(&event, 1);
+    submit_to_graph(command);
     command_unref(&command->base);
     recording_drop(recording);
     return CUDA_SUCCESS;
 }
 
 /*
+ * In the graph first: a wait of another thread that saw the record earlier could come before it in
+ * the same stream, and each would wait for the other. The last of several records in the graph is
+ * the event's newest.
+ */
+void event_enter_record(struct cuda_command *command)
+{
+    struct recording *recording = command->u.recording;
+
+    pthread_mutex_lock(&cuda_front.order);
+    submit_open_locked(command);
+    recordings_enter(&recording, 1, &command->base);
+    pthread_mutex_unlock(&cuda_front.order);
+    recordings_follow(&recording, 1, &command->base);
+}
+
+/*
  * On the calling thread, when the driver has all that is before it in the stream. The driver may
  * still be waiting there for the host: the record goes behind that.
  */
-static CUresult record_shared(const struct call *call, CUevent event, struct stream_record *stream)
+static CUresult record_shared(const struct call *call, struct event_record *event,
+                              struct stream_record *stream)
 {
     stream_wait_given(stream);
     return event_record_now(call, event);
 }
 
+/* Need the record not be held back, or is the driver's own answer due? */
+static bool goes_now(const struct call *call, struct event_record *event, struct stream_record *stream)
+{
+    return front_is_whole() || is_external(call) || !event_is_of(event, stream->context) ||
+           (!runtime.queue_everything && stream_unhindered(stream) && !event_follows_launch(event));
+}
+
+static CUresult record_in_stream(struct call *call, struct event_record *event, struct stream_record *stream)
+{
+    struct cuda_command draft;
+
+    if (stream_captures(stream))
+        return record_captured(call, event);
+    stream_name(stream, call);
+    gates_pass(stream);
+    if (event_is_shared(event))
+        return record_shared(call, event, stream);
+    if (goes_now(call, event, stream)) {
+        stream_wait_turn(stream);
+        return event_record_now(call, event);
+    }
+    submit_draft(&draft, call, stream);
+    return event_record_held(&draft, event);
+}
+
 CUresult route_event_record(struct call *call)
 {
-    CUevent event = (CUevent)call->args[0];
     struct stream_record *stream = stream_of_call(call);
-    bool captured = stream && stream_captures(stream);
-    struct cuda_command draft;
+    struct event_record *event;
     CUresult code;
 
     if (!stream)
         return call_invoke(call);
-    if (!captured) {
-        stream_name(stream, call);
-        gates_pass(stream);
-    }
-    if (captured) {
-        code = record_captured(call, event);
-    } else if (event_is_shared(event)) {
-        code = record_shared(call, event, stream);
-    } else if (front_is_whole() || is_external(call) ||
-               (!runtime.queue_everything && stream_unhindered(stream)) ||
-               !event_is_of(event, stream->context)) {
-        stream_wait_turn(stream);
-        code = event_record_now(call, event);
-    } else {
-        submit_draft(&draft, call, stream);
-        code = event_record_held(&draft, event);
-    }
+    event = event_find((CUevent)call->args[0]);
+    code = record_in_stream(call, event, stream);
+    event_drop(event);
     stream_drop(stream);
     return code;
 }
 
-/* A record of another thread may come in between: it is found under the lock. */
-struct recording *recording_for_wait(CUevent event)
-{
-    struct recording *recording = handle_table_find(&cuda_front.events.table, event), *given;
-
-    if (recording)
-        return recording;
-    given = recording_new(event, false);
-    if (!given)
-        return NULL;
-    pthread_mutex_lock(&cuda_front.events.lock);
-    recording = handle_table_find(&cuda_front.events.table, event);
-    if (!recording)
-        replace(event, given); /* so that a later record notices this wait */
-    pthread_mutex_unlock(&cuda_front.events.lock);
-    if (!recording)
-        return given;
-    recording_drop(given);
-    return recording;
-}
-
-struct recording *recording_of_others(CUevent event)
-{
-    struct recording *recording = recording_new(event, false);
-
-    if (!recording || move_to_own(recording))
-        return recording;
-    recording_drop(recording);
-    return NULL;
-}
+/* --- waits --- */
 
 CUresult event_wait_held(struct cuda_command *draft, struct recording *recording)
 {
@@ -365,26 +134,10 @@ CUresult event_wait_held(struct cuda_command *draft, struct recording *recording
     return CUDA_SUCCESS;
 }
 
-bool recording_is_held(const struct recording *recording)
+void event_enter_wait(struct cuda_command *command)
 {
-    bool held;
-
-    if (!recording)
-        return false;
-    pthread_mutex_lock(&cuda_front.events.lock);
-    held = recording->held;
-    pthread_mutex_unlock(&cuda_front.events.lock);
-    return held;
-}
-
-void recording_await(struct recording *recording)
-{
-    struct command *command = recording ? held_command(recording) : NULL;
-
-    if (!command)
-        return;
-    (void)graph_wait(command);
-    command_unref(command);
+    submit_enter(command);
+    recording_wait(command->u.recording, &command->base);
 }
 
 /*
@@ -410,66 +163,72 @@ static CUresult wait_at_once(struct call *call, struct stream_record *stream, st
     return call_invoke(call);
 }
 
-/* Of an event that another process may record. Drops the stream. */
-static CUresult wait_shared(const struct call *call, struct stream_record *stream)
+static CUresult wait_fenced(struct cuda_command *draft)
+{
+    stream_keep(draft->stream);
+    draft->valid = (unsigned)draft->call.args[2] == 0;
+    return submit_fenced(draft, NULL);
+}
+
+CUresult event_wait_shared(struct stream_record *stream, const struct event_record *event)
 {
     struct cuda_command draft;
 
-    /* the other process may need the engine first: nothing behind the wait may have it */
+    submit_draft_own(&draft, ENTRY_cuStreamWaitEvent, stream, event->handle);
+    return wait_fenced(&draft);
+}
+
+/* Without memory the call goes to the driver when its turn has come. */
+static CUresult wait_held(struct call *call, struct event_record *event, struct stream_record *stream)
+{
+    struct recording *recording = recording_for_wait(event);
+    struct cuda_command draft;
+    CUresult code = CUDA_ERROR_OUT_OF_MEMORY;
+
     submit_draft(&draft, call, stream);
-    draft.valid = (unsigned)call->args[2] == 0;
-    return submit_fenced(&draft, NULL);
+    if (recording)
+        code = event_wait_held(&draft, recording);
+    if (code == CUDA_ERROR_OUT_OF_MEMORY)
+        code = wait_at_once(call, stream, recording);
+    recording_drop(recording);
+    return code;
+}
+
+static CUresult wait_in_stream(struct call *call, struct event_record *event, struct stream_record *stream)
+{
+    struct recording *newest;
+    struct cuda_command draft;
+    CUresult code;
+    bool held;
+
+    if (stream_captures(stream) || event_is_captured(event))
+        return wait_in_capture(call, stream);
+    newest = event_newest(event);
+    held = recording_is_held(newest);
+    if (event_is_shared(event) && !held) {
+        submit_draft(&draft, call, stream);
+        code = wait_fenced(&draft);
+    } else if (front_is_whole() || !event || (!held && !event->owner) ||
+               (!runtime.queue_everything && !held && stream_unhindered(stream))) {
+        code = wait_at_once(call, stream, newest);
+    } else {
+        code = wait_held(call, event, stream);
+    }
+    recording_drop(newest);
+    return code;
 }
 
 CUresult route_wait_event(struct call *call)
 {
-    CUevent event = (CUevent)call->args[1];
     struct stream_record *stream = stream_of_call(call);
-    struct recording *recording;
-    struct cuda_command draft;
+    struct event_record *event;
     CUresult code;
 
     if (!stream)
         return call_invoke(call);
-    if (stream_captures(stream) || event_is_captured(event)) {
-        code = wait_in_capture(call, stream);
-        stream_drop(stream);
-        return code;
-    }
-    if (graphs_may_record(event)) /* later than any record of the event that is known */
-        objects_drain();
-    recording = event ? handle_table_find(&cuda_front.events.table, event) : NULL;
-    if (event_is_shared(event) && !recording_is_held(recording)) {
-        recording_drop(recording);
-        return wait_shared(call, stream);
-    }
-    if (front_is_whole() ||
-        (!runtime.queue_everything && !recording_is_held(recording) && stream_unhindered(stream)) ||
-        (!recording_is_held(recording) && !event_is_known(event))) {
-        code = wait_at_once(call, stream, recording);
-    } else {
-        submit_draft(&draft, call, stream);
-        if (!recording)
-            recording = recording_for_wait(event);
-        code = recording ? event_wait_held(&draft, recording) : CUDA_ERROR_OUT_OF_MEMORY;
-    }
-    recording_drop(recording);
+    event = event_find((CUevent)call->args[1]);
+    code = wait_in_stream(call, event, stream);
+    event_drop(event);
     stream_drop(stream);
-    return code;
-}
-
-CUresult route_event_destroy(struct call *call)
-{
-    CUresult code;
-
-    pthread_mutex_lock(&cuda_front.events.lock);
-    if (call->args[0]) {
-        replace((CUevent)call->args[0], NULL);
-        (void)handle_table_remove(&cuda_front.events.owners, (void *)call->args[0]);
-        (void)handle_table_remove(&cuda_front.events.shared, (void *)call->args[0]);
-        graphs_forget_event((CUevent)call->args[0]);
-    }
-    code = call_invoke(call);
-    pthread_mutex_unlock(&cuda_front.events.lock);
     return code;
 }

@@ -58,6 +58,7 @@ static void begin(void)
     runtime_init(&issue_ops);
     objects_init();
     events_init();
+    graphs_init();
     functions_init();
     say_gpus();
     front_stop_first();

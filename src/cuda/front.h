@@ -15,8 +15,9 @@
  * Each routed call waits for its engine on the calling thread.
  *
  * Locks, in the order in which they may be nested: gates -> order -> context records -> the
- * engine's graph -> shards of handle tables. The locks of events, of graphs and of mark pools are
- * leaves. The driver is never called with the lock of the engine's graph held.
+ * engine's graph -> shards of handle tables. An event's own lock is taken within gates and within
+ * nothing else here; it, that of gates and those of mark pools are held over calls of the driver.
+ * Those of all events and of all graphs (cuda_front.events, cuda_front.graphs) are leaves.
  */
 #ifndef CUDA_FRONT_H
 #define CUDA_FRONT_H
@@ -31,7 +32,7 @@
 #include "cuda/frees.h"
 #include "cuda/function.h"
 #include "cuda/genuine.h"
-#include "cuda/graph_order.h"
+#include "cuda/graph_record.h"
 #include "cuda/linking.h"
 #include "cuda/migrate/migrate_state.h"
 #include "cuda/objects.h"
@@ -40,10 +41,9 @@ struct stubs;
 
 /* The whole state of the front. Each part belongs to the header that declares it. */
 struct cuda_front {
-    atomic_bool ready;        /* the engine is initialised */
-    atomic_bool whole;        /* whole and direct, for good */
-    atomic_int n_capturing;   /* streams that the program captures */
-    atomic_int n_held_graphs; /* graph launches that are held back (graph_order.h) */
+    atomic_bool ready;      /* the engine is initialised */
+    atomic_bool whole;      /* whole and direct, for good */
+    atomic_int n_capturing; /* streams that the program captures */
     atomic_bool said_no_cuda;
     atomic_int retained[DEVICE_MOST]; /* how often the program holds a device's primary context */
     const struct stubs *stubs;        /* written before the first call of a stub comes here */
@@ -98,11 +98,6 @@ void front_become_whole(const char *name);
 static inline bool front_is_whole(void)
 {
     return atomic_load_explicit(&cuda_front.whole, memory_order_relaxed);
-}
-
-static inline bool front_holds_graphs(void)
-{
-    return atomic_load_explicit(&cuda_front.n_held_graphs, memory_order_relaxed) > 0;
 }
 
 static inline bool front_captures(void)

@@ -46,12 +46,12 @@ struct function_record *function_find(const void *handle)
 
 void function_keep(struct function_record *function)
 {
-    atomic_fetch_add_explicit(&function->refs, 1, memory_order_relaxed);
+    refs_keep(&function->refs);
 }
 
 void function_drop(struct function_record *function)
 {
-    if (!function || atomic_fetch_sub_explicit(&function->refs, 1, memory_order_acq_rel) != 1)
+    if (!function || !refs_drop(&function->refs))
         return;
     free(function->name);
     free(function->params);
@@ -197,7 +197,7 @@ void function_found(void *handle, bool is_kernel, void *module_handle, const cha
     function = calloc(1, sizeof *function);
     if (!function)
         return;
-    atomic_init(&function->refs, 1);
+    refs_init(&function->refs);
     atomic_init(&function->notice, -1);
     function->handle = handle;
     function->module = module_handle;

@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/refs.h"
 #include "client/session.h"
 #include "cuda_abi/driver_abi.h"
 #include "cuda/objects.h"
@@ -31,7 +32,7 @@ struct module_record;
 
 struct function_record {
     struct meter meter;
-    atomic_uint refs;
+    struct refs refs;
     void *handle;
     void *module;   /* the driver's handle: a CUlibrary where the kernel is a CUkernel, else a CUmodule */
     bool is_kernel; /* a CUkernel */

@@ -46,7 +46,12 @@
     F(cuFuncGetName)                                                                                         \
     F(cuFuncGetParamInfo)                                                                                    \
     F(cuFuncSetAttribute)                                                                                    \
+    F(cuGraphChildGraphNodeGetGraph)                                                                         \
+    F(cuGraphEventRecordNodeGetEvent)                                                                        \
+    F(cuGraphEventWaitNodeGetEvent)                                                                          \
     F(cuGraphExecGetFlags)                                                                                   \
+    F(cuGraphGetNodes)                                                                                       \
+    F(cuGraphNodeGetType)                                                                                    \
     F(cuGreenCtxWaitEvent)                                                                                   \
     F(cuKernelGetAttribute)                                                                                  \
     F(cuKernelGetName)                                                                                       \

@@ -1,50 +1,24 @@
 /*
- * Launches of graphs that are held back. Nodes of a graph may record events, which then wait for
- * the launch. Which events these may be is known from the calls that make or change such nodes: an
- * event that none of them has named waits for no launch.
+ * Launches of graphs. One is held back behind what it must not overtake, never for its engine:
  *
- * Launches of one executable graph keep their order, whatever streams they are in.
+ * - what precedes it in its stream, and earlier launches of the same executable graph;
+ * - records that its nodes wait for: the stream waits for them before the launch;
+ * - launches of other graphs that record one of the same events (events.h says why).
+ *
+ * The events that it records then have a recording each, which the launch makes.
+ *
+ * These are functions of the columns of cuda_kinds.h.
  */
 #ifndef CUDA_GRAPH_ORDER_H
 #define CUDA_GRAPH_ORDER_H
 
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdbool.h>
+#include "cuda/cuda_command.h"
 
-#include "cuda_abi/driver_abi.h"
-#include "engine/handle_table.h"
-
-struct cuda_command;
-struct stream_record;
-
-void graphs_init(void);
-
-/* A node may record the event from now on, or the event is gone. */
-void graphs_note_event(CUevent event);
-void graphs_forget_event(CUevent event);
-/* May a launch that is held back be about to record the event? */
-bool graphs_may_record(CUevent event);
-
-/*
- * The stream is about to be given a launch of the executable graph: what comes next there is held
- * back while an earlier launch of the graph is.
- */
-void graphs_take_turn(CUgraphExec exec, struct stream_record *stream);
-/*
- * A heap command that launches a graph enters the graph of commands (cuda_front.order is held), and
- * the driver has it.
- */
-void graphs_launch_held(struct cuda_command *command);
-void graphs_launch_given(struct cuda_command *command);
-
-/* The front's part (cuda_front.graphs). */
-struct cuda_graphs {
-    struct handle_table events; /* that nodes may record -> themselves */
-    atomic_bool any_events;
-    /* executable graph -> the command of its newest launch that is held back, a reference */
-    struct handle_table launches;
-    pthread_mutex_t lock; /* guards changes of `launches`; a leaf but for the table's */
-};
+bool graph_launch_adopt(struct cuda_command *command);
+void graph_launch_keep(struct cuda_command *command);
+void graph_launch_drop(struct cuda_command *command);
+void graph_launch_enter(struct cuda_command *command);
+CUresult graph_launch_give(const struct cuda_command *command);
+CUresult graph_launch_issue(struct piece_pipe *pipe, struct cuda_command *command, bool *ret_cut);
 
 #endif

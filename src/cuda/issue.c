@@ -7,11 +7,10 @@
 #include "client/job_record.h"
 #include "cuda/cuda_kinds.h"
 #include "cuda/cut.h"
-#include "cuda/events.h"
+#include "cuda/event_recording.h"
 #include "cuda/frees.h"
 #include "cuda/front.h"
 #include "cuda/function.h"
-#include "cuda/graph_order.h"
 #include "cuda/mark.h"
 #include "cuda/migrate/migrate.h"
 #include "engine/meter.h"
@@ -133,17 +132,6 @@ void issue_drop_recording(struct cuda_command *command)
     recording_drop(command->u.recording);
 }
 
-void issue_keep_graph(struct cuda_command *command)
-{
-    (void)command;
-    atomic_fetch_add(&cuda_front.n_held_graphs, 1);
-}
-
-void issue_wait_for_recording(struct cuda_command *command)
-{
-    recording_wait(command->u.recording, &command->base);
-}
-
 /* --- on any thread --- */
 
 CUresult issue_call(const struct cuda_command *command)
@@ -195,17 +183,6 @@ CUresult issue_callback(struct piece_pipe *pipe, struct cuda_command *command, b
     return code;
 }
 
-CUresult issue_graph(struct piece_pipe *pipe, struct cuda_command *command, bool *ret_cut)
-{
-    CUresult code = call_invoke(&command->call);
-
-    (void)pipe;
-    (void)ret_cut;
-    graphs_launch_given(command);
-    atomic_fetch_sub(&cuda_front.n_held_graphs, 1);
-    return code;
-}
-
 CUresult issue_nothing(struct piece_pipe *pipe, struct cuda_command *command, bool *ret_cut)
 {
     (void)pipe;
@@ -228,8 +205,11 @@ static int issue(struct piece_pipe *pipe, struct command *base, struct mark **re
     command->result = kind->issue ? kind->issue(pipe, command, &cut) : issue_call(command);
     if (command->fence)
         mark_fence_arm(command->fence, command->stream);
-    if (command->result == CUDA_SUCCESS && base->leased && !cut)
+    if (command->result == CUDA_SUCCESS && base->leased && !cut) {
         *ret_mark = mark_record(command->on, issued_at);
+        if (!*ret_mark) /* no memory: the command is over before its end is told */
+            command->result = cuda_front.genuine.cuStreamSynchronize(command->on->handle);
+    }
     if (migrate_is_away(command))
         command->result = migrate_await(command, command->result);
     context_visit_end(&visit);

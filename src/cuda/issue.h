@@ -35,17 +35,14 @@ void issue_keep_launch(struct cuda_command *command);
 void issue_drop_launch(struct cuda_command *command);
 void issue_keep_recording(struct cuda_command *command);
 void issue_drop_recording(struct cuda_command *command);
-void issue_keep_graph(struct cuda_command *command); /* counts it until the driver has it */
-/* add_waits */
-void issue_wait_for_recording(struct cuda_command *command);
 /* give */
+CUresult launch_ex_give(const struct cuda_command *command); /* route_launch.c */
 CUresult issue_free(const struct cuda_command *command);
 CUresult issue_destroy(const struct cuda_command *command);
 /* issue */
 CUresult issue_record(struct piece_pipe *pipe, struct cuda_command *command, bool *ret_cut);
 CUresult issue_wait_event(struct piece_pipe *pipe, struct cuda_command *command, bool *ret_cut);
 CUresult issue_callback(struct piece_pipe *pipe, struct cuda_command *command, bool *ret_cut);
-CUresult issue_graph(struct piece_pipe *pipe, struct cuda_command *command, bool *ret_cut);
 CUresult issue_nothing(struct piece_pipe *pipe, struct cuda_command *command, bool *ret_cut);
 
 #endif

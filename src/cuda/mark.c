@@ -24,7 +24,7 @@ static struct mark *new_mark(struct context_record *context)
 
 static void reset(struct mark *mark, baton_nsec issued_at)
 {
-    atomic_store_explicit(&mark->refs, 1, memory_order_relaxed);
+    refs_init(&mark->refs);
     atomic_store_explicit(&mark->status, COMMAND_RUNNING, memory_order_relaxed);
     atomic_store_explicit(&mark->ended, 0, memory_order_relaxed);
     mark->issued_at = issued_at;
@@ -75,7 +75,7 @@ void mark_drop_locked(struct mark *mark)
 {
     struct context_record *context = mark ? mark->context : NULL;
 
-    while (mark && atomic_fetch_sub(&mark->refs, 1) == 1) {
+    while (mark && refs_drop(&mark->refs)) {
         struct mark *before = mark->before;
 
         mark->before = NULL;
@@ -367,7 +367,7 @@ void mark_queued(struct mark *mark, struct mark_times *ret_times)
 
 void mark_keep(struct mark *mark)
 {
-    atomic_fetch_add_explicit(&mark->refs, 1, memory_order_relaxed);
+    refs_keep(&mark->refs);
 }
 
 static void free_mark(struct mark *mark)
@@ -381,14 +381,13 @@ void mark_drop(struct mark *mark)
 {
     struct context_record *context;
 
-    if (!mark || atomic_fetch_sub_explicit(&mark->refs, 1, memory_order_acq_rel) != 1)
+    if (!mark || refs_drop_but_last(&mark->refs))
         return;
-    context = mark->context;
     if (mark->fence) {
         free_mark(mark);
         return;
     }
-    atomic_store(&mark->refs, 1);
+    context = mark->context;
     pthread_mutex_lock(&context->marks_lock);
     mark_drop_locked(mark);
     pthread_mutex_unlock(&context->marks_lock);

@@ -2,10 +2,11 @@
 #ifndef CUDA_MARK_PRIVATE_H
 #define CUDA_MARK_PRIVATE_H
 
+#include "base/refs.h"
 #include "cuda/mark.h"
 
 struct mark {
-    atomic_uint refs;
+    struct refs refs;
     atomic_int status; /* COMMAND_RUNNING until it is seen to be over */
     struct context_record *context;
     struct mark *next_free;

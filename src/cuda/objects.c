@@ -131,7 +131,7 @@ static void init_stream(struct stream_record *stream, struct context_record *con
     stream->handle = handle;
     stream->kind = kind;
     stream->blocking = blocking;
-    atomic_init(&stream->refs, 1);
+    refs_init(&stream->refs);
     command_queue_init(&stream->queue, &context->device->base, true);
 }
 
@@ -256,23 +256,18 @@ struct context_record *context_current(void)
 
 void stream_keep(struct stream_record *stream)
 {
-    atomic_fetch_add_explicit(&stream->refs, 1, memory_order_relaxed);
+    refs_keep(&stream->refs);
 }
 
 /* The last one takes it out of the context's list, where other threads may be looking. */
 void stream_drop(struct stream_record *stream)
 {
-    unsigned refs;
     bool last;
 
-    if (!stream)
+    if (!stream || refs_drop_but_last(&stream->refs))
         return;
-    refs = atomic_load_explicit(&stream->refs, memory_order_relaxed);
-    while (refs > 1)
-        if (atomic_compare_exchange_weak(&stream->refs, &refs, refs - 1))
-            return;
     pthread_mutex_lock(&stream->context->lock);
-    last = atomic_fetch_sub(&stream->refs, 1) == 1;
+    last = refs_drop(&stream->refs);
     if (last) {
         list_remove(&stream->link);
         atomic_fetch_sub(&stream->context->n_streams, 1);
@@ -327,7 +322,7 @@ static struct stream_record *make_stream(CUstream handle, CUcontext owner)
     return NULL;
 }
 
-static struct stream_record *find_named(CUstream handle)
+struct stream_record *stream_by_handle(CUstream handle, CUcontext *ret_owner)
 {
     struct stream_record *stream = handle_table_find(&cuda_front.objects.streams, handle);
     CUcontext owner = NULL;
@@ -337,6 +332,7 @@ static struct stream_record *find_named(CUstream handle)
     if (!cuda_front.genuine.cuStreamGetCtx ||
         cuda_front.genuine.cuStreamGetCtx(handle, &owner) != CUDA_SUCCESS)
         return NULL;
+    *ret_owner = owner;
     pthread_mutex_lock(&cuda_front.objects.lock);
     stream = handle_table_find(&cuda_front.objects.streams, handle);
     if (!stream)
@@ -345,56 +341,12 @@ static struct stream_record *find_named(CUstream handle)
     return stream;
 }
 
-struct stream_record *stream_find(CUstream handle, bool per_thread)
-{
-    struct context_record *context;
-
-    if (handle && handle != CU_STREAM_LEGACY && handle != CU_STREAM_PER_THREAD)
-        return find_named(handle);
-    context = context_current();
-    if (!context)
-        return NULL;
-    if (handle ? handle == CU_STREAM_PER_THREAD : per_thread)
-        return own_stream(context);
-    stream_keep(&context->legacy);
-    return &context->legacy;
-}
-
-struct stream_record *stream_of_call(const struct call *call)
-{
-    const struct entry *entry = call->entry;
-    uint64_t handle = entry->stream == NO_STREAM ? 0 : call->args[entry->stream];
-
-    return stream_find((CUstream)handle, entry->form != FORM_PLAIN);
-}
-
-void stream_name(const struct stream_record *stream, struct call *call)
-{
-    if (call->entry->stream != NO_STREAM)
-        call->args[call->entry->stream] = (uint64_t)stream->handle;
-}
-
 bool stream_doom(struct stream_record *stream)
 {
     if (atomic_exchange(&stream->destroyed, true))
         return false;
     atomic_fetch_add(&cuda_front.objects.doomed, 1);
     return true;
-}
-
-bool stream_is_doomed(const struct call *call)
-{
-    int argument = call->entry->stream;
-    struct stream_record *stream;
-    bool doomed;
-
-    if (atomic_load_explicit(&cuda_front.objects.doomed, memory_order_relaxed) == 0 ||
-        argument == NO_STREAM || call->args[argument] <= (uint64_t)CU_STREAM_PER_THREAD)
-        return false;
-    stream = handle_table_find(&cuda_front.objects.streams, (void *)call->args[argument]);
-    doomed = stream && atomic_load(&stream->destroyed);
-    stream_drop(stream);
-    return doomed;
 }
 
 void stream_forget(CUstream handle)

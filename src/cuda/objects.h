@@ -16,6 +16,7 @@
 #include <stdbool.h>
 
 #include "base/list.h"
+#include "base/refs.h"
 #include "cuda_abi/driver_abi.h"
 #include "cuda_abi/memory_abi.h"
 #include "engine/command_queue.h"
@@ -58,7 +59,7 @@ struct stream_record {
     struct mark *last_mark; /* the newest that has an event */
     /* that later launches join; NULL: none; may be compared with NULL without the lock */
     struct mark *_Atomic open_mark;
-    atomic_uint refs;
+    struct refs refs;
 };
 
 struct context_record {
@@ -97,12 +98,19 @@ struct context_record *context_find(CUcontext handle);
 CUcontext context_primary(CUdevice device);
 
 /*
- * The stream of a call: by its argument `stream` and its form. Makes a record for a new handle.
- * NULL: the driver does not know it, or there is no context: the driver's own answer is due. A
- * reference of the caller's.
+ * The stream of a call: by its argument `stream` and its form. Makes a record for a new handle. A
+ * reference of the caller's. NULL: call_invoke() gives the answer. The driver does not know the
+ * stream, or there is no context; or memory is short, and the call is refused, since it could
+ * overtake what is held back.
  */
-struct stream_record *stream_of_call(const struct call *call);
-struct stream_record *stream_find(CUstream handle, bool per_thread);
+struct stream_record *stream_of_call(struct call *call);
+/* The same by the handle. *ret_refused: the answer if memory is short, else CUDA_SUCCESS. */
+struct stream_record *stream_find(CUstream handle, bool per_thread, CUresult *ret_refused);
+/*
+ * A stream that has a handle of its own. NULL: the driver does not know it; or memory is short, and
+ * *ret_owner is its context.
+ */
+struct stream_record *stream_by_handle(CUstream handle, CUcontext *ret_owner);
 /* The call with its stream named by a handle that means the same on each thread. */
 void stream_name(const struct stream_record *stream, struct call *call);
 /* A record in its context's list, with one reference; NULL: no memory. */

@@ -1,8 +1,10 @@
-/* Launches: kernels, and graphs, which are one command each. */
+/* Launches of kernels, which are one command each. */
 #include <string.h>
 
+#include "cuda/event_recording.h"
 #include "cuda/front.h"
 #include "cuda/function.h"
+#include "cuda/issue.h"
 #include "cuda/migrate/migrate.h"
 #include "cuda/submit.h"
 
@@ -77,17 +79,74 @@ CUresult route_launch_cooperative(struct call *call)
     return launch(call, true);
 }
 
-/* Two attributes have the launch record an event; their values have one layout. */
-static void note_records(const CUlaunchConfig *config, bool captured)
+/* --- with attributes --- */
+
+enum { MOST_RECORDED = 2 }; /* events of one launch: by two kinds of attributes */
+
+struct recorded_events {
+    struct event_record *events[MOST_RECORDED]; /* references, in the order of addresses */
+    size_t n;
+};
+
+static void add_recorded(struct recorded_events *recorded, struct event_record *event)
 {
+    size_t at = recorded->n;
+
+    if (!event || at == MOST_RECORDED || (at == 1 && recorded->events[0] == event)) {
+        event_drop(event);
+        return;
+    }
+    if (at == 1 && recorded->events[0] > event) {
+        recorded->events[1] = recorded->events[0];
+        at = 0;
+    }
+    recorded->events[at] = event;
+    recorded->n++;
+}
+
+/* CUDA takes no external record from an attribute. */
+static struct recorded_events find_recorded(const CUlaunchConfig *config)
+{
+    struct recorded_events recorded = {.n = 0};
+
     for (unsigned i = 0; config->attrs && i < config->numAttrs; i++) {
         const CUlaunchAttribute *attribute = &config->attrs[i];
 
-        if (attribute->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT ||
-            attribute->id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT)
-            event_recorded_by_launch(attribute->value.launchCompletionEvent.event, captured,
-                                     attribute->value.launchCompletionEvent.flags & CU_EVENT_RECORD_EXTERNAL);
+        if ((attribute->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT ||
+             attribute->id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT) &&
+            !(attribute->value.launchCompletionEvent.flags & CU_EVENT_RECORD_EXTERNAL))
+            add_recorded(&recorded, event_find(attribute->value.launchCompletionEvent.event));
     }
+    return recorded;
+}
+
+static void drop_recorded(struct recorded_events *recorded)
+{
+    while (recorded->n > 0)
+        event_drop(recorded->events[--recorded->n]);
+}
+
+static CUresult give_ex(const struct call *call, bool captured)
+{
+    struct recorded_events recorded = find_recorded((const CUlaunchConfig *)call->args[0]);
+    CUresult code = events_record_now(call, recorded.events, recorded.n, captured);
+
+    drop_recorded(&recorded);
+    return code;
+}
+
+CUresult launch_ex_give(const struct cuda_command *command)
+{
+    return give_ex(&command->call, false);
+}
+
+static void await_launches(const CUlaunchConfig *config)
+{
+    struct recorded_events recorded = find_recorded(config);
+
+    for (size_t i = 0; i < recorded.n; i++)
+        event_await_launch(recorded.events[i]);
+    drop_recorded(&recorded);
 }
 
 static CUresult launch_with_attributes(const struct call *call, const CUlaunchConfig *config)
@@ -99,14 +158,18 @@ static CUresult launch_with_attributes(const struct call *call, const CUlaunchCo
 
     if (code != CUDA_SUCCESS)
         return code;
-    stream = stream_find(config->hStream, call->entry->form != FORM_PLAIN);
+    stream = stream_find(config->hStream, call->entry->form != FORM_PLAIN, &code);
     if (!stream)
-        return call_invoke(call);
+        return code != CUDA_SUCCESS ? code : call_invoke(call);
     submit_draft(&draft, call, stream);
-    note_records(config, draft.captured);
+    if (draft.captured) {
+        stream_drop(stream);
+        return give_ex(call, true);
+    }
+    await_launches(config);
     named.hStream = stream->handle;
-    if (!draft.captured)
-        draft.call.args[0] = (uint64_t)&named;
+    draft.call.args[0] = (uint64_t)&named;
+    draft.kind = COMMAND_LAUNCH_EX;
     draft.base.engine = ENGINE_EXECUTION;
     draft.base.leased = draft.at_once = true;
     return submit(&draft, false, NULL);
@@ -153,29 +216,5 @@ CUresult route_at_once(struct call *call)
     submit_draft(&draft, call, stream);
     draft.base.engine = ENGINE_EXECUTION;
     draft.base.leased = draft.at_once = true;
-    return submit(&draft, false, NULL);
-}
-
-/*
- * One command. Its nodes may record events and its parameters may change later, so it is held back
- * only behind what it must not overtake, not for the engine.
- */
-CUresult route_graph_launch(struct call *call)
-{
-    struct stream_record *stream = stream_of_call(call);
-    struct cuda_command draft;
-    uint64_t flags;
-
-    if (!stream)
-        return call_invoke(call);
-    submit_draft(&draft, call, stream);
-    draft.kind = COMMAND_GRAPH;
-    draft.base.engine = ENGINE_EXECUTION;
-    draft.base.leased = true;
-    if (!draft.captured)
-        graphs_take_turn((CUgraphExec)call->args[0], stream);
-    draft.at_once = stream_unhindered(stream);
-    draft.valid = call->args[0] && cuda_front.genuine.cuGraphExecGetFlags &&
-                  cuda_front.genuine.cuGraphExecGetFlags((CUgraphExec)call->args[0], &flags) == CUDA_SUCCESS;
     return submit(&draft, false, NULL);
 }

@@ -37,15 +37,21 @@ bool stream_unhindered(struct stream_record *stream)
     return idle;
 }
 
-static void add_wait(struct command *command, struct stream_record *other)
+/*
+ * The same with a reference, for a thread that may sleep in between; drops that of `after`, which
+ * stays in the list until then.
+ */
+static struct stream_record *take_next_blocking(struct context_record *context, struct stream_record *after)
 {
-    struct command *last = graph_last(&other->queue);
+    struct stream_record *next;
 
-    if (!last)
-        return;
-    graph_wait_command(command, last,
-                       last->engine == command->engine && !last->next_at_end ? EDGE_AT_ISSUE : EDGE_AT_END);
-    command_unref(last);
+    pthread_mutex_lock(&context->lock);
+    next = next_blocking(context, after);
+    if (next)
+        stream_keep(next);
+    pthread_mutex_unlock(&context->lock);
+    stream_drop(after);
+    return next;
 }
 
 void stream_add_waits(struct stream_record *stream, struct command *command)
@@ -54,13 +60,11 @@ void stream_add_waits(struct stream_record *stream, struct command *command)
 
     if (stream->kind != STREAM_LEGACY) {
         if (stream->blocking)
-            add_wait(command, &context->legacy);
+            graph_wait_last(command, &context->legacy.queue);
         return;
     }
-    pthread_mutex_lock(&context->lock);
-    for (struct stream_record *at = NULL; (at = next_blocking(context, at));)
-        add_wait(command, at);
-    pthread_mutex_unlock(&context->lock);
+    for (struct stream_record *at = NULL; (at = take_next_blocking(context, at));)
+        graph_wait_last(command, &at->queue);
 }
 
 enum { AWAITED = 64 };

@@ -223,17 +223,22 @@ void submit_open_locked(struct cuda_command *command)
 {
     graph_open(&command->base);
     stream_add_waits(command->stream, &command->base);
-    if (cuda_kind_of(command)->add_waits)
-        cuda_kind_of(command)->add_waits(command);
+}
+
+void submit_enter(struct cuda_command *command)
+{
+    pthread_mutex_lock(&cuda_front.order);
+    submit_open_locked(command);
+    pthread_mutex_unlock(&cuda_front.order);
 }
 
 void submit_to_graph(struct cuda_command *command)
 {
+    void (*enter)(struct cuda_command *) = cuda_kind_of(command)->enter;
+
     if (recorder_on() && command->base.leased)
         command->base.job = recorder_enter();
-    pthread_mutex_lock(&cuda_front.order);
-    submit_open_locked(command);
-    pthread_mutex_unlock(&cuda_front.order);
+    (enter ? enter : submit_enter)(command);
     graph_close(&command->base);
 }
 

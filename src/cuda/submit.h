@@ -47,7 +47,11 @@ CUresult submit_at_once(struct cuda_command *draft, bool blocking);
 struct cuda_command *submit_adopt(const struct cuda_command *draft, const struct submit_copied *copied);
 /* Puts a heap command into the graph behind what it must wait for. */
 void submit_to_graph(struct cuda_command *command);
-/* The same under cuda_front.order; the command does not begin before graph_close(). */
+/*
+ * The order of its stream; the command does not begin before graph_close(). submit_open_locked():
+ * under cuda_front.order.
+ */
+void submit_enter(struct cuda_command *command);
 void submit_open_locked(struct cuda_command *command);
 
 #endif

@@ -2,17 +2,8 @@
 
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "engine/runtime.h"
 #include "engine/worker.h"
-
-/* How many unissued commands of one queue make enqueue calls wait. */
-enum {
-    BACKLOG = 1024,
-    SHORT_BACKLOG = 8, /* of commands that are quicker to give to the driver than to queue */
-};
-
-#define THROTTLE_NS (10 * NSEC_PER_MS) /* at most, per call */
 
 void graph_init(void)
 {
@@ -61,27 +52,30 @@ static bool edge_is_over(struct command *command, const struct command *other, e
     return kind == EDGE_AT_ISSUE && other->issued;
 }
 
-/* Under the lock. Without memory this waits right here, which keeps the order and blocks. */
-static void wait_for(struct command *command, struct command *other, enum edge_kind kind)
+/*
+ * Under the lock. False: memory is short. Then this has waited for a change, with the lock
+ * released: the caller looks anew at what it waits for, until nothing is left.
+ */
+static bool wait_for(struct command *command, struct command *other, enum edge_kind kind)
 {
     struct command_edge *edge;
 
-    while (!edge_is_over(command, other, kind)) {
-        edge = malloc(sizeof *edge);
-        if (!edge) {
-            sleep_locked();
-            continue;
-        }
-        *edge = (struct command_edge){other->dependents, command, kind};
-        other->dependents = edge;
-        command_ref(command);
-        command->n_waiting++;
-        return;
+    if (edge_is_over(command, other, kind))
+        return true;
+    edge = malloc(sizeof *edge);
+    if (!edge) {
+        sleep_locked();
+        return false;
     }
+    *edge = (struct command_edge){other->dependents, command, kind};
+    other->dependents = edge;
+    command_ref(command);
+    command->n_waiting++;
+    return true;
 }
 
-/* Order within the queue, under the lock: before the command is appended. */
-static void wait_for_queue(struct command *command)
+/* Order within the queue, under the lock: before the command is appended. False: as wait_for(). */
+static bool wait_for_queue(struct command *command)
 {
     struct command_queue *queue = command->queue;
 
@@ -94,16 +88,40 @@ static void wait_for_queue(struct command *command)
              */
             bool at_issue = last->runs_on == command->runs_on || !command->policy.online;
             at_issue = at_issue && !last->next_at_end;
-            wait_for(command, last, at_issue ? EDGE_AT_ISSUE : EDGE_AT_END);
+            return wait_for(command, last, at_issue ? EDGE_AT_ISSUE : EDGE_AT_END);
         }
-        return;
+        return true;
     }
     list_for_each(at, &queue->commands)
     {
         struct command *other = list_entry(at, struct command, in_queue);
-        if (command->all_before || other->barrier)
-            wait_for(command, other, EDGE_AT_END);
+        if ((command->all_before || other->barrier) && !wait_for(command, other, EDGE_AT_END))
+            return false;
     }
+    return true;
+}
+
+/* Under the lock. False: as wait_for(). */
+static bool wait_for_last(struct command *command, const struct command_queue *queue)
+{
+    struct command *last;
+
+    if (list_empty(&queue->commands))
+        return true;
+    last = list_entry(queue->commands.prev, struct command, in_queue);
+    return wait_for(command, last,
+                    last->engine == command->engine && !last->next_at_end ? EDGE_AT_ISSUE : EDGE_AT_END);
+}
+
+/* Under the lock. False: as wait_for(). */
+static bool wait_for_all(struct command *command, const struct command_queue *queue)
+{
+    list_for_each(at, &queue->commands)
+    {
+        if (!wait_for(command, list_entry(at, struct command, in_queue), EDGE_AT_END))
+            return false;
+    }
+    return true;
 }
 
 static void on_mark(struct mark_listener *listener, int status)
@@ -127,7 +145,8 @@ void graph_open(struct command *command)
         command_resolve(command);
     graph_lock();
     runtime.graph.n_alive++;
-    wait_for_queue(command);
+    while (!wait_for_queue(command))
+        ;
     command->place = ++queue->n_opened;
     list_append(&queue->commands, &command->in_queue);
     atomic_fetch_add(&queue->n_unissued, 1);
@@ -137,15 +156,24 @@ void graph_open(struct command *command)
 void graph_wait_command(struct command *command, struct command *other, enum edge_kind kind)
 {
     graph_lock();
-    wait_for(command, other, kind);
+    while (!wait_for(command, other, kind))
+        ;
+    graph_unlock();
+}
+
+void graph_wait_last(struct command *command, const struct command_queue *queue)
+{
+    graph_lock();
+    while (!wait_for_last(command, queue))
+        ;
     graph_unlock();
 }
 
 void graph_wait_all(struct command *command, const struct command_queue *queue)
 {
     graph_lock();
-    list_for_each(at, &queue->commands)
-        wait_for(command, list_entry(at, struct command, in_queue), EDGE_AT_END);
+    while (!wait_for_all(command, queue))
+        ;
     graph_unlock();
 }
 
@@ -175,19 +203,6 @@ void graph_close(struct command *command)
     graph_lock();
     wait_over(command, false);
     graph_unlock();
-}
-
-struct command *graph_last(struct command_queue *queue)
-{
-    struct command *last = NULL;
-
-    graph_lock();
-    if (!list_empty(&queue->commands)) {
-        last = list_entry(queue->commands.prev, struct command, in_queue);
-        command_ref(last);
-    }
-    graph_unlock();
-    return last;
 }
 
 /* --- progress --- */
@@ -362,6 +377,16 @@ int graph_wait(struct command *command)
     return status > COMMAND_COMPLETE ? command->ops->inherited_failure : status;
 }
 
+void graph_wait_issued(struct command *command)
+{
+    graph_lock();
+    while (!command->issued && !runtime_off())
+        if (!worker_help(command->queue, command))
+            sleep_locked();
+    worker_help_ends();
+    graph_unlock();
+}
+
 void graph_wait_queue(struct command_queue *queue, bool complete)
 {
     uint64_t place;
@@ -406,53 +431,6 @@ void graph_wait_barriers(struct command_queue *queue)
     while (has_barrier(queue) && !runtime_off())
         sleep_locked();
     graph_unlock();
-}
-
-/*
- * Under the lock: does the oldest command wait only for its engine, so that it goes on without the
- * program's help?
- */
-static bool moves_by_itself(const struct command_queue *queue)
-{
-    list_for_each(at, &queue->commands)
-    {
-        const struct command *command = list_entry(at, struct command, in_queue);
-        if (!command->issued)
-            return command->n_waiting == 0;
-    }
-    return false;
-}
-
-/*
- * Waits briefly until at most `most` commands are unissued. Stops early if the oldest needs more
- * than its engine.
- */
-static void await_backlog(struct command_queue *queue, unsigned most)
-{
-    struct timespec until = engine_deadline(THROTTLE_NS);
-    int result = 0;
-
-    graph_lock();
-    while (result == 0 && atomic_load(&queue->n_unissued) > most && moves_by_itself(queue))
-        result = pthread_cond_timedwait(&runtime.graph.changed, &runtime.graph.lock, &until);
-    graph_unlock();
-}
-
-void graph_throttle(struct command_queue *queue)
-{
-    if (atomic_load_explicit(&queue->n_unissued, memory_order_relaxed) > BACKLOG)
-        await_backlog(queue, BACKLOG);
-}
-
-/* If a wait was in vain, the next one comes when twice as many have gathered. */
-void graph_catch_up(struct command_queue *queue)
-{
-    unsigned n = atomic_load_explicit(&queue->n_unissued, memory_order_relaxed);
-
-    if (n > BACKLOG)
-        await_backlog(queue, BACKLOG);
-    else if (n >= SHORT_BACKLOG && (n & (n - 1)) == 0)
-        await_backlog(queue, 0);
 }
 
 int graph_status(struct command *command)

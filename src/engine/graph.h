@@ -34,6 +34,12 @@ void graph_unlock(void);
  */
 void graph_open(struct command *command);
 void graph_wait_command(struct command *command, struct command *other, enum edge_kind kind);
+/*
+ * Follows all that another in-order queue has now: at the issue of its newest command where both
+ * use one engine, else at its end. (CUDA's legacy stream follows each blocking stream in this way,
+ * and each blocking stream follows it.)
+ */
+void graph_wait_last(struct command *command, const struct command_queue *queue);
 /* Waits for the end of each command that the queue has now, with or without an error. */
 void graph_wait_all(struct command *command, const struct command_queue *queue);
 /*
@@ -42,13 +48,6 @@ void graph_wait_all(struct command *command, const struct command_queue *queue);
  */
 void graph_wait_mark(struct command *command, struct mark *mark);
 void graph_close(struct command *command);
-
-/*
- * The newest incomplete command of the queue, with a reference, or NULL. A command of another queue
- * waits for it to follow everything submitted to this in-order queue so far. (CUDA's legacy stream
- * waits in this way for each blocking stream, and each blocking stream for it.)
- */
-struct command *graph_last(struct command_queue *queue);
 
 /* --- progress: on the thread that drives the engine --- */
 
@@ -77,6 +76,8 @@ void graph_wake_locked(void);
  * may. When the process ends, no wait lasts, and a command that will not run counts as failed.
  */
 int graph_wait(struct command *command);
+/* Waits until the driver has the command, in the same way. */
+void graph_wait_issued(struct command *command);
 /*
  * Waits until the driver has every command that the queue has now (and they are complete, if
  * `complete`). Commands of other threads that come later are not waited for.

@@ -22,9 +22,7 @@
 #include <unistd.h>
 
 #include "asleep.h"
-#include "cuda_abi/driver_calls.h"
-#include "cuda_abi/memory_calls.h"
-#include "gated_words.h"
+#include "captured_graphs.h"
 
 /*
  * Opens gate 1, and then gate 0, when the main thread has made its next calls: it is in one that
@@ -48,22 +46,6 @@ static pthread_t start_opening(void)
     return thread;
 }
 
-static void begin_capture(CUstream stream)
-{
-    MUST(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-}
-
-static CUgraphExec end_capture(CUstream stream)
-{
-    CUgraphExec exec;
-    CUgraph graph;
-
-    MUST(cuStreamEndCapture(stream, &graph));
-    MUST(cuGraphInstantiateWithFlags(&exec, graph, 0));
-    MUST(cuGraphDestroy(graph));
-    return exec;
-}
-
 /* Copies word 0 to word 1, then sets word 0. */
 static CUgraphExec shift_graph(unsigned value)
 {
@@ -72,17 +54,6 @@ static CUgraphExec shift_graph(unsigned value)
     begin_capture(stream);
     copy_word(1, 0, stream);
     set_word(0, value, stream);
-    return end_capture(stream);
-}
-
-/* Sets word 0, then records the event. */
-static CUgraphExec record_graph(unsigned value, CUevent event)
-{
-    CUstream stream = new_stream();
-
-    begin_capture(stream);
-    set_word(0, value, stream);
-    MUST(cuEventRecordWithFlags(event, stream, CU_EVENT_RECORD_EXTERNAL));
     return end_capture(stream);
 }
 

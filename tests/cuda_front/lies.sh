@@ -54,4 +54,10 @@ done
 export BATON_LIE=streams
 lying idle "$build/tests/cuda_front/own-calls" "$kernels"
 verdict $? "streams: own calls: $(head -n 3 "$scratch/out" | tr '\n' ' ')"
+# A graph's launch that is held back names events, which the program destroys meanwhile.
+export BATON_LIE=nodes
+for way in idle queued; do
+    lying $way "$build/tests/cuda_front/event-rules" ended "$kernels"
+    verdict $? "nodes, $way: events that end: $(head -n 3 "$scratch/out" | tr '\n' ' ')"
+done
 report

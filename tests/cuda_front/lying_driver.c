@@ -13,9 +13,11 @@
  *   refusal      a rewritten module is refused, and a log of no bytes was written
  *   streams      a copy to an array is slow, and does not wait for its end; to signal a semaphore
  *                is to write a word in the stream; shared events are opened by whole handles
+ *   nodes        a launch is refused if more events of nodes are destroyed than graphs launched
  */
 #include <limits.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -208,4 +210,50 @@ DRIVER_EXPORT CUresult cuIpcOpenEventHandle(CUevent *ret_event, CUipcEventHandle
         if (((const char *)&handle)[i] != 'h')
             return CUDA_ERROR_INVALID_VALUE;
     return CUDA_SUCCESS;
+}
+
+/* Events that captures have made nodes of; each graph has one, which ends behind its launch. */
+static CUevent node_events[8];
+static unsigned n_node_events;
+static atomic_uint n_ended, n_launched;
+
+static void note_node(CUevent event, unsigned flags)
+{
+    if (lies_about("nodes") && flags == CU_EVENT_WAIT_EXTERNAL && n_node_events < 8)
+        node_events[n_node_events++] = event;
+}
+
+#undef cuStreamWaitEvent
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags);
+DRIVER_EXPORT CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
+{
+    note_node(event, flags);
+    return true_cuStreamWaitEvent(stream, event, flags);
+}
+
+#undef cuEventRecordWithFlags
+CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned flags);
+DRIVER_EXPORT CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned flags)
+{
+    note_node(event, flags);
+    return true_cuEventRecordWithFlags(event, stream, flags);
+}
+
+#undef cuEventDestroy_v2
+CUresult cuEventDestroy_v2(CUevent event);
+DRIVER_EXPORT CUresult cuEventDestroy_v2(CUevent event)
+{
+    for (unsigned i = 0; i < n_node_events; i++)
+        if (node_events[i] == event)
+            atomic_fetch_add(&n_ended, 1);
+    return true_cuEventDestroy_v2(event);
+}
+
+#undef cuGraphLaunch
+CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream);
+DRIVER_EXPORT CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream)
+{
+    if (atomic_load(&n_ended) > atomic_fetch_add(&n_launched, 1))
+        return CUDA_ERROR_INVALID_HANDLE;
+    return true_cuGraphLaunch(exec, stream);
 }

@@ -1,10 +1,11 @@
 /*
  * Random host programs over a fixed set of kernels: several streams (the legacy and the thread's
  * own default stream among them), events, host functions, copies of every kind, memory in stream
- * order, graphs that are captured in one or two streams and launched in several. Each operation
- * works on objects; where two streams use one object and no rule of CUDA orders them, the program
- * orders them: by an event, or by waiting. So a program has one possible result: what its
- * operations give one after the other, computed here beside it by plain loops.
+ * order, graphs that are captured in one or two streams and launched in several, whose nodes may
+ * wait for events and record them. Each operation works on objects; where two streams use one
+ * object and no rule of CUDA orders them, the program orders them: by an event, a graph's node, or
+ * by waiting. So a program has one possible result: what its operations give one after the other,
+ * computed here beside it by plain loops.
  *
  *     random-host KERNELS.ptx FIRST_SEED PROGRAMS [follows]
  *
@@ -21,10 +22,10 @@
 #include "cuda_abi/memory_calls.h"
 #include "random_world.h"
 
-static struct world world;
+struct world world;
 static bool follows; /* only operations that may run on any GPU */
 
-static void must(CUresult code, const char *what)
+void must(CUresult code, const char *what)
 {
     if (code == CUDA_SUCCESS)
         return;
@@ -32,9 +33,7 @@ static void must(CUresult code, const char *what)
     exit(1);
 }
 
-#define MUST(call) must(call, #call)
-
-static int pick(int n)
+int pick(int n)
 {
     return (int)random_below(&world.random, (uint64_t)n);
 }
@@ -47,8 +46,7 @@ static void all_waited(void)
         world.last[i] = -1;
 }
 
-/* The lane may use the object from now on. */
-static void use(int object, int lane)
+void use(int object, int lane)
 {
     int last = world.last[object];
     CUevent event = world.events[pick(N_EVENTS)];
@@ -93,7 +91,7 @@ static void use_by_host(int object)
 
 /* --- operations --- */
 
-static void set_model(int object, int value)
+void set_model(int object, int value)
 {
     for (int i = 0; i < WORDS; i++)
         world.model[object][i] = value;
@@ -255,74 +253,12 @@ static void op_host(int lane)
     world.model[HOST][0] = mixed(world.model[HOST][0], value);
 }
 
-static void launch_add(int left, int right, int out, CUstream stream)
+void launch_add(int left, int right, int out, CUstream stream)
 {
     int n = WORDS;
     void *params[] = {&world.device[left], &world.device[right], &world.device[out], &n};
 
     MUST(cuLaunchKernel(world.add, WORDS / BLOCK, 1, 1, BLOCK, 1, 1, 0, stream, params, NULL));
-}
-
-/* The second stream takes part in the capture: a new one, or the thread's own. */
-static void capture_add(int object, int other, CUstream stream)
-{
-    bool own = pick(2) == 0;
-    CUstream second = CU_STREAM_PER_THREAD;
-    CUevent out, back;
-
-    if (!own)
-        MUST(cuStreamCreate(&second, pick(2) ? CU_STREAM_NON_BLOCKING : 0));
-    MUST(cuEventCreate(&out, CU_EVENT_DISABLE_TIMING));
-    MUST(cuEventCreate(&back, CU_EVENT_DISABLE_TIMING));
-    MUST(cuEventRecord(out, stream));
-    MUST(cuStreamWaitEvent(second, out, 0));
-    launch_add(object, other, other, second);
-    MUST(cuEventRecord(back, second));
-    MUST(cuStreamWaitEvent(stream, back, 0));
-    world.forked = own ? NULL : second; /* it may end when the capture has */
-    MUST(cuEventDestroy_v2(out));
-    MUST(cuEventDestroy_v2(back));
-}
-
-/* Captured in a stream of its own, or in two. */
-static struct random_graph *capture_graph(void)
-{
-    struct random_graph *graph = &world.graphs[world.n_graphs++];
-    int n = WORDS;
-    CUstream stream;
-    CUgraph captured;
-
-    *graph = (struct random_graph){.object = pick(N_DEVICE), .other = pick(N_DEVICE), .value = pick(1000)};
-    world.forked = NULL;
-    MUST(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    MUST(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-    MUST(cuLaunchKernel(world.fill, WORDS / BLOCK, 1, 1, BLOCK, 1, 1, 0, stream,
-                        (void *[]){&world.device[graph->object], &n, &graph->value}, NULL));
-    if (pick(2))
-        capture_add(graph->object, graph->other, stream);
-    else
-        launch_add(graph->object, graph->other, graph->other, stream);
-    MUST(cuStreamEndCapture(stream, &captured));
-    MUST(cuGraphInstantiateWithFlags(&graph->exec, captured, 0));
-    MUST(cuGraphDestroy(captured));
-    MUST(cuStreamDestroy_v2(stream));
-    if (world.forked)
-        MUST(cuStreamDestroy_v2(world.forked));
-    return graph;
-}
-
-/* A new graph, or one that was launched before in any lane. */
-static void op_graph(int lane)
-{
-    const struct random_graph *graph =
-        world.n_graphs && pick(2) ? &world.graphs[pick((int)world.n_graphs)] : capture_graph();
-
-    use(graph->object, lane);
-    use(graph->other, lane);
-    MUST(cuGraphLaunch(graph->exec, world.lanes[lane]));
-    set_model(graph->object, graph->value);
-    for (int i = 0; i < WORDS; i++)
-        world.model[graph->other][i] += world.model[graph->object][i];
 }
 
 static void op_temporary(int lane)
@@ -400,13 +336,15 @@ static void (*const operations[])(int lane) = {
     op_add,
     op_noise,
     op_graph,
+    op_graph,
+    op_new_event,
 };
 
 static void operate(void)
 {
     void (*operation)(int) = operations[pick(sizeof operations / sizeof operations[0])];
 
-    if (follows && (operation == op_graph || operation == op_temporary))
+    if (follows && (operation == op_graph || operation == op_temporary || operation == op_new_event))
         operation = op_increment;
     operation(pick(N_LANES));
 }
@@ -478,6 +416,9 @@ static bool run_program(uint64_t seed)
     return is_as_model();
 }
 
+/* Of short_memory.c, where that is preloaded. */
+void short_memory_begins(void) __attribute__((weak));
+
 int main(int argc, char **argv)
 {
     uint64_t first, n;
@@ -490,6 +431,8 @@ int main(int argc, char **argv)
     first = strtoull(argv[2], NULL, 10);
     n = strtoull(argv[3], NULL, 10);
     open_world(argv[1]);
+    if (short_memory_begins)
+        short_memory_begins();
     for (uint64_t seed = first; seed < first + n; seed++)
         if (!run_program(seed)) {
             printf("seed %llu: memory differs from the model\n", (unsigned long long)seed);

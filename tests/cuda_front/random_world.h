@@ -20,12 +20,15 @@ enum {
     NAMED, /* two blocking ones, then one that is not */
     N_LANES = NAMED + 3,
     N_EVENTS = 3,
+    NONE = -1,
     OPERATIONS = 24,
 };
 
 struct random_graph {
     CUgraphExec exec;
     int object, other, value; /* fills the object, and adds it to the other */
+    int waits, records;       /* events of nodes before and behind that; NONE: no such node */
+    bool ended;               /* one of them is destroyed: no more launches */
 };
 
 struct world {
@@ -45,6 +48,23 @@ struct world {
     CUstream forked; /* the second stream of a capture, if it was made for it */
     unsigned n_graphs;
 };
+
+extern struct world world;
+
+/* Ends the program with its seed if the call failed. */
+void must(CUresult code, const char *what);
+#define MUST(call) must(call, #call)
+
+/* A number below n. */
+int pick(int n);
+/* The lane may use the object from now on. */
+void use(int object, int lane);
+void set_model(int object, int value);
+void launch_add(int left, int right, int out, CUstream stream);
+
+/* random_graphs.c: launches a graph in the lane; makes an event anew. */
+void op_graph(int lane);
+void op_new_event(int lane);
 
 static inline bool is_blocking(int lane)
 {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Rules of CUDA's streams (stream_rules.c), or of its graphs and captures (graph_rules.c), that are
-# seldom needed hold under Baton as without it. A program that hangs is ended. usage: rules.sh
-# streams|graphs. Ends with `N passed, N failed`.
+# Rules of CUDA's streams (stream_rules.c), of its graphs and captures (graph_rules.c), or of its
+# events (event_rules.c), that are seldom needed hold under Baton as without it. A program that
+# hangs is ended. usage: rules.sh streams|graphs|events. Ends with `N passed, N failed`.
 # shellcheck source=tests/stage.sh disable=SC1091,SC2119
 . "$(dirname "$0")/../stage.sh"
 source=$(cd "$(dirname "$0")" && pwd)
@@ -55,6 +55,18 @@ graphs() {
     done
 }
 
+events() {
+    for name in waits changed again ended refused; do
+        one_rule "$name" idle no-daemon queued slices
+    done
+    # Kernels wait for the program, and a worker that waits for such a kernel issues nothing.
+    for name in newest behind later given; do
+        one_rule "$name" idle no-daemon
+    done
+    one_rule newest queued slices
+    BATON_CUDA_CPU_FAIL=cuStreamCreate:0:2 one_rule beside idle no-daemon
+}
+
 # Baton makes no stream of its own to keep a record's place.
 short_of_streams() {
     export BATON_CUDA_CPU_FAIL=cuStreamCreate:0:2
@@ -70,6 +82,7 @@ start_daemon
 case ${1:-} in
 streams) streams ;;
 graphs) graphs && short_of_streams ;;
-*) echo "usage: rules.sh streams|graphs" >&2 && exit 2 ;;
+events) events ;;
+*) echo "usage: rules.sh streams|graphs|events" >&2 && exit 2 ;;
 esac
 report
