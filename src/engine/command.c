@@ -44,7 +44,7 @@ size_t command_chunk_bytes(const struct command *command)
 
 void command_init(struct command *command)
 {
-    atomic_init(&command->refs, 1);
+    refs_init(&command->refs);
     if (command->queue)
         command->ops = command->queue->device->ops;
     list_init(&command->in_queue);
@@ -68,7 +68,7 @@ void command_init(struct command *command)
 
 void command_ref(struct command *command)
 {
-    atomic_fetch_add_explicit(&command->refs, 1, memory_order_relaxed);
+    refs_keep(&command->refs);
 }
 
 void command_drop_marks(struct command *command)
@@ -87,7 +87,7 @@ void command_drop_marks(struct command *command)
 
 void command_unref(struct command *command)
 {
-    if (atomic_fetch_sub_explicit(&command->refs, 1, memory_order_acq_rel) != 1)
+    if (!refs_drop(&command->refs))
         return;
     while (command->dependents) { /* not empty only when the command never completed */
         struct command_edge *edge = command->dependents;

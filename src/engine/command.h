@@ -25,6 +25,7 @@
 
 #include "base/list.h"
 #include "base/nsec.h"
+#include "base/refs.h"
 #include "engine/policy.h"
 #include "wire/engine_kind.h"
 
@@ -111,7 +112,7 @@ struct command {
     struct policy policy; /* resolved again by the thread that takes the command up */
 
     /* --- the engine's --- */
-    atomic_uint refs; /* no lock */
+    struct refs refs; /* no lock */
     unsigned n_waiting;
     int status;
     bool failed_wait, issued;

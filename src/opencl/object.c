@@ -5,7 +5,7 @@
 void object_init(struct object *object, const struct object_class *class)
 {
     object->class = class;
-    atomic_init(&object->refs, 1);
+    refs_init(&object->refs);
     atomic_init(&object->app_refs, 1);
 }
 

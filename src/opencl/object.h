@@ -11,6 +11,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "base/refs.h"
+
 struct handle_table;
 struct object;
 
@@ -29,7 +31,8 @@ struct object_class {
 /* The first member of each record. */
 struct object {
     const struct object_class *class;
-    atomic_uint refs, app_refs;
+    struct refs refs;
+    atomic_uint app_refs;
 };
 
 /* Starts with one reference of each kind. */
@@ -37,15 +40,12 @@ void object_init(struct object *object, const struct object_class *class);
 
 static inline void object_ref(struct object *object)
 {
-    atomic_fetch_add_explicit(&object->refs, 1, memory_order_relaxed);
+    refs_keep(&object->refs);
 }
 
 static inline void object_unref(struct object *object)
 {
-    bool last = object->class->drop ? object->class->drop(object)
-                                    : atomic_fetch_sub_explicit(&object->refs, 1, memory_order_acq_rel) == 1;
-
-    if (last)
+    if (object->class->drop ? object->class->drop(object) : refs_drop(&object->refs))
         object->class->free(object);
 }
 

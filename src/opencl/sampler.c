@@ -78,7 +78,7 @@ CL_API_ENTRY cl_int CL_API_CALL entry_clReleaseSampler(cl_sampler handle)
     if (!sampler)
         return front.target.clReleaseSampler(handle);
     last = object_app_release(&front.samplers, handle) == OBJECT_LAST;
-    if (!last || atomic_load(&sampler->object.refs) == 1) { /* else a launch that is kept still has it */
+    if (!last || refs_count(&sampler->object.refs) == 1) { /* else a launch that is kept still has it */
         code = front.target.clReleaseSampler(handle);
         if (last)
             sampler->handle = NULL;

@@ -270,7 +270,7 @@ static void make(struct program_record *program)
     if (has)
         program->result = result;
     program->variants = twin ? variants_new(result.n_kernels) : NULL;
-    last = atomic_fetch_sub_explicit(&program->object.refs, 1, memory_order_acq_rel) == 1;
+    last = refs_drop(&program->object.refs);
     pthread_cond_broadcast(&front.builder.changed);
     pthread_mutex_unlock(&front.builder.lock);
     if (last)
@@ -424,12 +424,12 @@ bool twin_let_go(struct program_record *program)
 
     pthread_mutex_lock(&front.builder.lock);
     if ((program->state == TWIN_QUEUED || program->state == TWIN_MAKING) &&
-        atomic_load(&program->object.refs) == 2) {
+        refs_count(&program->object.refs) == 2) {
         program->abandoned = true; /* only the builder's reference would be left */
         while (program->building)
             pthread_cond_wait(&front.builder.changed, &front.builder.lock);
     }
-    last = atomic_fetch_sub_explicit(&program->object.refs, 1, memory_order_acq_rel) == 1;
+    last = refs_drop(&program->object.refs);
     pthread_mutex_unlock(&front.builder.lock);
     return last;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/refs.h"
 #include "opencl/layer.h"
 #include "opencl/spread/spread.h"
 #include "opencl/program/twin.h"
@@ -85,7 +86,7 @@ const struct translate_kernel *twins_about(struct program_record *program, const
 /* One build for one device, independent of the program, which may end during the build. */
 struct build {
     struct device_task task;
-    atomic_uint refs; /* the program's and the thread's */
+    struct refs refs; /* the program's and the thread's */
     struct further_device *device;
     /* owned: n texts, of the whole program, or of the parts that it is linked from */
     struct twin_text *texts;
@@ -97,7 +98,7 @@ struct build {
 
 static void build_unref(struct build *build)
 {
-    if (atomic_fetch_sub(&build->refs, 1) != 1)
+    if (!refs_drop(&build->refs))
         return;
     if (build->handle)
         front.target.clReleaseProgram(build->handle);
@@ -125,7 +126,7 @@ static struct build *build_of(struct program_record *program, struct further_dev
 
     if (!build)
         return NULL;
-    atomic_init(&build->refs, 1);
+    refs_init(&build->refs);
     build->device = device;
     pthread_mutex_lock(&front.builder.lock);
     build->texts = calloc(program->n_parts + 1, sizeof *build->texts);
@@ -201,7 +202,7 @@ static cl_program program_on(struct spread_program *known, struct program_record
         if (!build)
             return NULL;
         build->task = (struct device_task){.run = run_build, .unattended = true};
-        atomic_fetch_add(&build->refs, 1);
+        refs_keep(&build->refs);
         if (now || !device_task_start(device, &build->task))
             run_build(&build->task);
         *slot = build;
