@@ -81,6 +81,18 @@ def vary(rng, tasks, lock):
             task["early_us"] = rng.choice([0, rng.randint(0, task["job"][0][1]), task["job"][0][1]])
 
 
+def long_beside_short(cpus):
+    """A set in which one wrong rank is seen. A short job computes before it is known, and its program
+    announces a longer period; a long job is under way on every CPU."""
+    platform = {"cpus": cpus, "cpu_cluster": 1, "gpus": 2, "gpu_cluster": 1, "copy_engines": 1,
+                "tokens_per_gpu": 1}
+    lengths = [(20, 1000)] + [(100, 40000)] * 2
+    tasks = [{"name": "t%d" % i, "period_ms": period, "job": [("c", us)], "chunks": {}, "state": 0,
+              "segments": [planned_segment("c", us, 0)]} for i, (period, us) in enumerate(lengths)]
+    tasks[0].update(announced_ms=200, early_us=1000)
+    return platform, tasks, {}
+
+
 def write_set(run, platform, tasks, chunk_us):
     with open(run.path("overheads.yaml"), "w") as out:
         json.dump({"copies": [{"direction": {"i": "in", "o": "out", "p": "p2p"}[kind], "bytes": CHUNK,
