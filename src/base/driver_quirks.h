@@ -17,9 +17,9 @@ enum driver_quirk {
 };
 
 /*
- * The quirks of an OpenCL device, a bit each. version: CL_DEVICE_VERSION; driver_version:
- * CL_DRIVER_VERSION; device: CL_DEVICE_NAME. "": not known, so it matches every row; a device whose
- * `version` is not known has no quirks.
+ * The quirks of a device, a bit each. version: CL_DEVICE_VERSION, or CUDA's name of the device.
+ * driver_version: CL_DRIVER_VERSION; device: CL_DEVICE_NAME. "": not known, so it matches every
+ * row; a device whose `version` is not known has no quirks.
  */
 unsigned driver_quirks_of(const char *version, const char *driver_version, const char *device);
 

@@ -60,8 +60,8 @@ bool lease_linger_begin(struct lease *lease, enum engine_kind last)
     baton_nsec now_at = clock_now();
     baton_nsec wish;
 
-    if (!(protocol->plan.flags & PLAN_LINGER) || !atomic_load(&protocol->leases[lease->index].shared) ||
-        lease_grouped(lease) || called(lease)) {
+    if (!(protocol->plan.flags & PLAN_LINGER) || lease->session->never_lingers ||
+        !atomic_load(&protocol->leases[lease->index].shared) || lease_grouped(lease) || called(lease)) {
         linger_left(&lease->linger[last], now_at);
         return false;
     }

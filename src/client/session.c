@@ -173,6 +173,7 @@ static int make_session(const struct settings *settings, const struct session_li
     pthread_condattr_destroy(&attributes);
     session->apart = NSEC_MAX;
     session->plan = (struct frame_plan){.flags = PLAN_SLICING};
+    session->never_lingers = getenv("BATON_TEST_NO_LINGER") != NULL;
     jobs_init(&session->jobs, settings->period, settings->deadline);
     jobs_warm_up(&session->jobs, settings->warm > 0 ? (uint64_t)settings->warm : 0);
     fill_hello(settings, &hello);

@@ -74,6 +74,7 @@ struct session {
     pthread_mutex_t jobs_lock;
     struct jobs jobs;
     bool leaving;          /* lock: the process ends, so no wait for a placement */
+    bool never_lingers;    /* BATON_TEST_NO_LINGER, for tests and benchmarks */
     _Atomic bool gpu_done; /* the running job has reported that it is done with the GPU */
     bool explicit_jobs;
     _Atomic uint32_t job_number;

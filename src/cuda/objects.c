@@ -1,9 +1,9 @@
 #include "cuda/objects.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
+#include "base/driver_quirks.h"
 #include "client/session.h"
 #include "cuda/entries.h"
 #include "cuda/front.h"
@@ -11,7 +11,6 @@
 #include "cuda/issue.h"
 #include "cuda/mark.h"
 #include "cuda/own_stream.h"
-#include "cuda_abi/cpu_device.h"
 #include "engine/graph.h"
 #include "engine/handle_table.h"
 #include "engine/runtime.h"
@@ -86,7 +85,7 @@ static bool is_cpu_device(const struct device_record *device)
 
     return cuda_front.genuine.cuDeviceGetName &&
            cuda_front.genuine.cuDeviceGetName(name, sizeof name, device->device) == CUDA_SUCCESS &&
-           strncmp(name, CPU_DEVICE_NAME, sizeof CPU_DEVICE_NAME - 1) == 0;
+           driver_quirks_have(driver_quirks_of(name, "", ""), QUIRK_THREADS_ON_CORES);
 }
 
 /* Under cuda_front.objects.lock. */

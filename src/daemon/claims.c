@@ -61,8 +61,9 @@ static void compare(struct server *server, const char *field, const char *in_pla
 
 bool claims_is_this_cpu(const char *device)
 {
-    return driver_quirks_have(driver_quirks_named(device), QUIRK_ON_CORES) ||
-           strncmp(device, DEVICE_NAME_CORES, sizeof DEVICE_NAME_CORES - 1) == 0;
+    unsigned quirks = driver_quirks_named(device);
+
+    return driver_quirks_have(quirks, QUIRK_ON_CORES) || driver_quirks_have(quirks, QUIRK_THREADS_ON_CORES);
 }
 
 struct core_set claims_program_cores(const struct server *server)

@@ -84,7 +84,7 @@ void claims_computes(struct server *server, struct peer *peer, unsigned device);
  */
 struct core_set claims_program_cores(const struct server *server);
 
-/* Is the device a core of this machine (QUIRK_ON_CORES, or the CPU device of CUDA)? */
+/* Is the device a core of this machine (QUIRK_ON_CORES, QUIRK_THREADS_ON_CORES)? */
 bool claims_is_this_cpu(const char *device);
 
 #endif

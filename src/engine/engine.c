@@ -6,7 +6,6 @@
 #include "client/lease.h"
 #include "engine/policy.h"
 #include "engine/runtime.h"
-#include "engine/worker.h"
 #include "wire/lease_word.h"
 
 /* How often a worker that waits for a grant checks whether the process ends. */
@@ -124,7 +123,7 @@ static bool await_grant(struct device_engine *engine)
     int answer = LEASE_TIMEOUT;
 
     pthread_mutex_unlock(&engine->lock);
-    while (answer == LEASE_TIMEOUT && !worker_stopping())
+    while (answer == LEASE_TIMEOUT && !runtime_stopping())
         answer = lease_wait(engine->lease, clock_now() + GRANT_POLL_NS);
     pthread_mutex_lock(&engine->lock);
     engine->asking = false;
@@ -158,7 +157,7 @@ static void await_batch(struct device_engine *engine)
 void engine_enter(struct device_engine *engine, const struct policy *policy, int64_t ns)
 {
     pthread_mutex_lock(&engine->lock);
-    while (!open_to_more(engine, policy, ns) && !worker_stopping()) {
+    while (!open_to_more(engine, policy, ns) && !runtime_stopping()) {
         bool room = has_room(engine, policy, ns);
         int answer;
         /* unused here, wanted by another client */
@@ -244,8 +243,6 @@ int64_t engine_chunk_ns(const struct device_engine *engine)
 void engine_yield(struct device_engine *engine)
 {
     atomic_store_explicit(&engine->yielded_at, clock_now(), memory_order_relaxed);
-    if (worker_drives(engine))
-        worker_finish_issued(engine);
     pthread_mutex_lock(&engine->lock);
     if (engine->users == 1 && engine->held && engine->lease) {
         hold(engine, false);

@@ -126,7 +126,8 @@ bool engine_border_asked(const struct device_engine *engine);
 /* Does the process hold the engine, and no client ask for it? */
 bool engine_undisputed(struct device_engine *engine);
 /*
- * Between two pieces, with nothing of this thread in flight: yields and waits until it may go on.
+ * Between two pieces, with nothing of this thread in flight (worker_finish_issued()): yields and
+ * waits until it may go on.
  */
 void engine_yield(struct device_engine *engine);
 

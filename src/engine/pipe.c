@@ -278,6 +278,8 @@ static void take_turn(struct piece_pipe *pipe, const struct piece_cut *cut)
     if (!pipe->command->leased || !engine_border_asked(pipe->engine))
         return;
     pipe_report(pipe);
+    if (worker_drives(pipe->engine))
+        worker_finish_issued(pipe->engine);
     engine_yield(pipe->engine);
 }
 
@@ -305,7 +307,7 @@ int pipe_run(struct piece_pipe *pipe, struct piece_cut *cut, struct piece_source
     while ((source.begin < source.end || source.more) && code == 0) {
         double fits;
 
-        if (!cut->to_the_end && worker_stopping())
+        if (!cut->to_the_end && runtime_stopping())
             return ops->inherited_failure;
         take_turn(pipe, cut);
         fits = fitting_units(cut, pipe->command);

@@ -155,6 +155,12 @@ static inline bool recorder_on(void)
     return runtime.recorder.on;
 }
 
+/* The process ends (worker_announce_stop()): waits for grants end, pieces at their next border. */
+static inline bool runtime_stopping(void)
+{
+    return atomic_load_explicit(&runtime.stopping, memory_order_relaxed);
+}
+
 static inline bool runtime_off(void)
 {
     return atomic_load_explicit(&runtime.passes, memory_order_relaxed);

@@ -150,7 +150,7 @@ static bool may_help(const struct driver_ops *ops)
 {
     struct session *session = runtime_session();
 
-    if (step_thread.driving || worker_stopping() || (ops->spread_idle && !ops->spread_idle()))
+    if (step_thread.driving || runtime_stopping() || (ops->spread_idle && !ops->spread_idle()))
         return false;
     if (!step_thread.registered && session && session_online(session)) {
         step_thread.registered = session_has_thread(session, gettid());
@@ -192,11 +192,6 @@ void worker_drain(struct device_engine *engine)
         engine->relieved = create(&engine->relief_thread, run_relief, engine);
     pthread_cond_signal(&engine->relief);
     graph_unlock();
-}
-
-bool worker_stopping(void)
-{
-    return atomic_load_explicit(&runtime.stopping, memory_order_relaxed);
 }
 
 /* Under the graph's lock: from now on no thread begins a step. */

@@ -66,6 +66,5 @@ void worker_stop_all(void);
  * was left behind.
  */
 void worker_came_back(void);
-bool worker_stopping(void);
 
 #endif

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "engine/worker.h"
+#include "engine/runtime.h"
 #include "opencl/entry.h"
 #include "opencl/layer.h"
 #include "opencl/opencl_driver.h"
@@ -165,7 +165,7 @@ struct queue_record *queue_find(cl_command_queue handle)
 
 bool queue_lost(cl_command_queue handle)
 {
-    struct queue_record *queue = worker_stopping() && runtime_off() ? queue_find(handle) : NULL;
+    struct queue_record *queue = runtime_stopping() && runtime_off() ? queue_find(handle) : NULL;
     bool lost = queue && atomic_load(&queue->base.n_unissued) > 0;
 
     if (queue)

@@ -10,9 +10,6 @@
 
 #define DEVICE_NAME_SIZE 65 /* with its 0; as in the ATTACH frame */
 
-/* The PCI domain of CUDA devices that are cores of this machine (cuda_cpu/driver/visible.h). */
-#define DEVICE_NAME_CORES "pci:ba70:"
-
 /* "pci:0000:01:00.0" */
 void device_name_pci(unsigned domain, unsigned bus, unsigned device, unsigned function,
                      char ret_name[DEVICE_NAME_SIZE]);

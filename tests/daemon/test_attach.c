@@ -145,5 +145,4 @@ END_TEST
 
 HARNESS_MAIN("attach", 10, under_tokens_a_client_learns_which_engines_are_managed,
              a_device_that_may_not_be_declared_has_its_own_reason,
-             a_client_that_knows_no_such_answer_gets_none,
-             without_tokens_clients_are_told_of_refusals_only)
+             a_client_that_knows_no_such_answer_gets_none, without_tokens_clients_are_told_of_refusals_only)

@@ -6,6 +6,7 @@
  */
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -121,6 +122,22 @@ START_TEST(the_copy_back_finds_the_bus_still_held)
     linger_on(&program);
     ck_assert_int_eq(lease_request(program.in), LEASE_BEGUN); /* also where it would wait */
     lease_end(program.in);
+    humble_turn(&program);
+    puppet_quit(&program.humble);
+    program_stop(&program);
+}
+END_TEST
+
+/* So that what lingering is worth can be measured. */
+START_TEST(a_program_that_is_told_so_never_lingers)
+{
+    struct program program;
+
+    ck_assert_int_eq(setenv("BATON_TEST_NO_LINGER", "1", 1), 0);
+    program_start(&program, NULL);
+    ck_assert_int_eq(unsetenv("BATON_TEST_NO_LINGER"), 0);
+    upload(&program);
+    ck_assert(!ends_and_lingers(&program));
     humble_turn(&program);
     puppet_quit(&program.humble);
     program_stop(&program);
@@ -257,7 +274,7 @@ START_TEST(no_hold_lingers_where_a_plan_holds_or_nobody_is_preempted)
 }
 END_TEST
 
-HARNESS_MAIN("lingering", 60, the_copy_back_finds_the_bus_still_held,
+HARNESS_MAIN("lingering", 60, the_copy_back_finds_the_bus_still_held, a_program_that_is_told_so_never_lingers,
              who_does_not_come_back_gives_the_bus_away, an_equal_or_better_one_is_not_made_to_wait,
              a_batch_of_the_same_program_does_not_wait_for_it, it_does_not_outlive_the_daemon,
              no_hold_lingers_where_a_plan_holds_or_nobody_is_preempted)

@@ -61,6 +61,10 @@ echo '#include "engine/engine.h"' >"$root/src/engine/pipe.h"
 expects 'a circle of headers' 'headers include each other: engine/'
 
 clean_tree
+echo '#include "engine/worker.h"' >"$root/src/engine/flight.c"
+expects 'an engine that knows its worker' 'src/engine/flight is below graph and worker'
+
+clean_tree
 echo 'int of(cl_event event);' >"$root/src/engine/mark.h"
 expects 'an API is named' 'src/engine names a GPU API'
 

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cuda_abi/cpu_device.h"
 #include "cuda_abi/driver_calls.h"
 #include "cuda_cpu/driver/driver_state.h"
 #include "cuda_cpu/driver/memory.h"
@@ -55,7 +54,8 @@ DRIVER_EXPORT CUresult cuDeviceGetName(char *ret_name, int room, CUdevice device
         return code;
     if (room <= 0)
         return CUDA_ERROR_INVALID_VALUE;
-    snprintf(ret_name, (size_t)room, CPU_DEVICE_NAME " %u", driver.machine_devices[device]);
+    /* Baton knows the device by this name (base/driver_quirks.def) */
+    snprintf(ret_name, (size_t)room, "Baton CPU device %u", driver.machine_devices[device]);
     return CUDA_SUCCESS;
 }
 

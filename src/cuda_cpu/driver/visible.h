@@ -12,7 +12,7 @@
 
 /*
  * Device n is ba70:b0+n:00.0. This domain tells batond that the device is a core
- * (wire/device_name.h). With scripted lengths (scripted.h) the device is 0000:b0+n:00.0.
+ * (base/driver_quirks.def). With scripted lengths (scripted.h) the device is 0000:b0+n:00.0.
  */
 enum { VISIBLE_UUID_BYTES = 16, VISIBLE_PCI_BUS = 0xb0, VISIBLE_PCI_DOMAIN = 0xba70 };
 unsigned visible_pci_domain(void);

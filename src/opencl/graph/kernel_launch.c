@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "engine/policy.h"
-#include "engine/worker.h"
+#include "engine/runtime.h"
 #include "opencl/graph/kinds.h"
 #include "opencl/layer.h"
 #include "opencl/program/program_record.h"
@@ -413,7 +413,7 @@ static bool issue_in_pieces(struct piece_pipe *pipe, struct opencl_command *comm
     if (group_fits(own->handle, command, cut))
         *ret_code = launch_pieces(pipe, cut, (struct piece_source){.end = cut->shape.n_groups});
     kernel_give_back(launch->kernel, true, own);
-    return *ret_code == CL_SUCCESS || command->base.first_mark || worker_stopping();
+    return *ret_code == CL_SUCCESS || command->base.first_mark || runtime_stopping();
 }
 
 cl_int launch_issue(struct piece_pipe *pipe, struct opencl_command *command, cl_event *ret_event)

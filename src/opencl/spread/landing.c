@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "engine/worker.h"
+#include "engine/runtime.h"
 #include "opencl/layer.h"
 #include "opencl/spread/split.h"
 #include "opencl/spread/touch.h"
@@ -72,11 +72,11 @@ static bool any_landing(const struct split *split)
 
 void landing_wait(const struct split *split, const struct queue_record *queue, bool *ret_waited)
 {
-    *ret_waited = any_landing(split) && !worker_stopping();
+    *ret_waited = any_landing(split) && !runtime_stopping();
     if (*ret_waited) {
         pthread_mutex_unlock(&front.spread.lock);
         pthread_mutex_lock(&front.spread.landing_lock);
-        while (any_landing(split) && !worker_stopping())
+        while (any_landing(split) && !runtime_stopping())
             pthread_cond_wait(&front.spread.landed, &front.spread.landing_lock);
         pthread_mutex_unlock(&front.spread.landing_lock);
         pthread_mutex_lock(&front.spread.lock);
