@@ -359,7 +359,7 @@ held_events() {
 threads_in_order() {
     local name way fewer=(fresh 200)
     [ -z "${BATON_SOAK:-}" ] || fewer=(fresh)
-    for name in legacy event crossed "${fewer[*]}"; do
+    for name in legacy event crossed ended "${fewer[*]}"; do
         # shellcheck disable=SC2086 # words
         plain timeout -s KILL $hangs "$threads" $name >"$scratch/out" 2>&1
         verdict $? "$name, plain: $(tail -n 1 "$scratch/out")"
@@ -371,7 +371,7 @@ threads_in_order() {
         done
     done
     start_hog
-    for name in legacy event crossed "${fewer[*]}"; do
+    for name in legacy event crossed ended "${fewer[*]}"; do
         # shellcheck disable=SC2086
         baton -- timeout -s KILL $hangs "$threads" $name >"$scratch/out" 2>&1
         verdict $? "$name beside a hog: $(tail -n 1 "$scratch/out")"
