@@ -49,7 +49,7 @@ void issue_count_whole(const struct cuda_command *draft)
 
     runtime_count(COUNTER_KERNEL_LAUNCHES, 1);
     /* It could be cut, but not from the calling thread. */
-    function_count_whole(draft->u.launch.function, why == COUNTER_PIECES ? COUNTER_UNSLICED_OTHER : why);
+    cut_count_whole(draft, why == COUNTER_PIECES ? COUNTER_UNSLICED_OTHER : why);
 }
 
 /* --- heap copies --- */

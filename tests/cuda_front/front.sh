@@ -178,7 +178,8 @@ nvcc_programs() { # NAMES
 
 # Each call that the front makes itself, and each of a program, fails once: the first time, or the
 # third. The program is told, at once or by a later call, or its results are right. A rewritten
-# module is loaded from memory, so a failure of cuModuleLoad is not met.
+# module is loaded from memory, so a failure of cuModuleLoad is not met. A launch whose first piece is
+# refused is tried whole.
 failures() {
     local name n way met wrong=() all=("$workloads" --size small mmul bfs)
     quick_kernels
@@ -193,7 +194,7 @@ failures() {
             met=$?
             under $way timeout -s KILL $hangs "${all[@]}" >"$scratch/out" 2>&1
             case $?,$met,$name in
-            0,0,* | 0,3,cuModuleLoad)
+            0,0,* | 0,3,cuModuleLoad | 0,3,cuLaunchKernel)
                 cmp -s "$scratch/right" "$scratch/out" || wrong+=("$name $n: wrong results") ;;
             3,*) ;;
             *) wrong+=("$name $n: $(tail -n 1 "$scratch/out")") ;;
