@@ -262,12 +262,12 @@ static bool is_short(const struct cuda_command *command)
  * Back-pressure. Short launches go back to the driver's own queue as soon as that overtakes
  * nothing.
  */
-static void slow_down(const struct cuda_command *command)
+static void slow_down(const struct cuda_command *draft)
 {
-    if (is_short(command) && engine_undisputed(command->base.runs_on))
-        graph_catch_up(command->base.queue);
+    if (is_short(draft) && engine_undisputed(draft->base.runs_on))
+        graph_catch_up(draft->base.queue);
     else
-        graph_throttle(command->base.queue);
+        graph_throttle(draft->base.queue);
 }
 
 static CUresult hold_back(struct cuda_command *draft, bool blocking, const struct submit_copied *copied)
@@ -286,7 +286,7 @@ static CUresult hold_back(struct cuda_command *draft, bool blocking, const struc
         if (code == CUDA_SUCCESS && status < 0)
             code = runtime_off() ? CUDA_ERROR_DEINITIALIZED : (CUresult)-status;
     } else {
-        slow_down(command);
+        slow_down(draft); /* a worker may be changing the command */
     }
     command_unref(&command->base);
     return returned(draft, blocking, code);
