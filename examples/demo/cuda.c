@@ -2,8 +2,8 @@
  * The demonstration programs in CUDA (driver API): the same work as urgent.c and `hog kernel`, the
  * same options and the same lines of output. Plain CUDA; nothing here knows of Baton.
  *
- *   cuda-demo urgent --calibrate MS | --steps N [--period MS] [--deadline MS] [--seconds S]
- *                    [--warm N]
+ *   cuda-demo urgent --calibrate MS | --steps N [--period MS] [--deadline MS] [--jobs N]
+ *                    [--seconds S] [--warm N] [--list]
  *   cuda-demo hog --calibrate MS | --steps N [--seconds S]
  *   cuda-demo hog --bytes N [--seconds S]      copies there and back instead of kernels
  */
@@ -210,18 +210,33 @@ static int run_copies(struct program *program, double seconds)
     return wrong ? 1 : 0;
 }
 
+/* Ends the program with status 2 if they are not right. Is it the urgent one? */
+static bool read_role(int argc, char **argv)
+{
+    static const char *const urgent[] = {
+        "calibrate=", "steps=", "period=", "deadline=", "jobs=", "seconds=", "warm=", "list", NULL};
+    static const char *const hog[] = {"calibrate=", "steps=", "bytes=", "seconds=", NULL};
+    static const char usage[] =
+        "cuda-demo urgent --calibrate MS | --steps N [--period MS] [--deadline MS] [--jobs N] [--seconds S] "
+        "[--warm N] [--list]\n"
+        "       cuda-demo hog --calibrate MS | --steps N | --bytes N [--seconds S]";
+    bool is_urgent = argc > 1 && strcmp(argv[1], "urgent") == 0;
+
+    if (!is_urgent && (argc < 2 || strcmp(argv[1], "hog") != 0)) {
+        fprintf(stderr, "usage: %s\n", usage);
+        exit(2);
+    }
+    check_options(argc, argv, 2, is_urgent ? urgent : hog, usage);
+    return is_urgent;
+}
+
 int main(int argc, char **argv)
 {
     static struct program program;
-    bool urgent = argc > 1 && strcmp(argv[1], "urgent") == 0;
+    bool urgent = read_role(argc, argv);
     double ms = option(argc, argv, "calibrate", 0), bytes = option(argc, argv, "bytes", 0);
     int status = 0;
 
-    if (!urgent && (argc < 2 || strcmp(argv[1], "hog") != 0)) {
-        fprintf(stderr, "usage: cuda-demo urgent|hog --calibrate MS | --steps N [--period MS] [--seconds S] "
-                        "[--warm N]\n");
-        return 2;
-    }
     if (!urgent) /* a hog ends at the next round and prints what it did */
         signal(SIGTERM, end);
     open_program(&program, urgent ? URGENT_ITEMS : bytes >= 4 ? (size_t)bytes / sizeof(uint32_t) : HOG_ITEMS);

@@ -146,6 +146,9 @@ static void calibrate(struct hog *hog, double ms)
 int main(int argc, char **argv)
 {
     static const char *const kinds[] = {"kernel", "copy", "large", "infi"};
+    static const char *const options[] = {"calibrate=", "steps=", "bytes=", "queued=", "seconds=", NULL};
+    static const char usage[] =
+        "hog kernel|copy|large|infi [--calibrate MS] [--steps N] [--bytes N] [--queued N] [--seconds S]";
     static struct hog hog;
     const char *kind = argc > 1 ? argv[1] : "";
     double seconds = option(argc, argv, "seconds", 5);
@@ -157,10 +160,10 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < 4; i++)
         known = known || strcmp(kind, kinds[i]) == 0;
     if (!known) {
-        fprintf(stderr,
-                "usage: hog kernel|copy|large|infi [--steps N] [--bytes N] [--queued N] [--seconds S]\n");
+        fprintf(stderr, "usage: %s\n", usage);
         return 2;
     }
+    check_options(argc, argv, 2, options, usage);
     open_hog(&hog, kind, option(argc, argv, "steps", 200), option(argc, argv, "bytes", COPY_BYTES),
              option(argc, argv, "queued", INFI_QUEUED));
     signal(SIGTERM, end);

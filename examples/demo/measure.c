@@ -68,6 +68,33 @@ double option(int argc, char **argv, const char *name, double otherwise)
     return otherwise;
 }
 
+/* How many arguments it is with its value; 0: it is none of these. */
+static int option_length(const char *argument, const char *const *names)
+{
+    for (; strncmp(argument, "--", 2) == 0 && *names; names++) {
+        size_t length = strlen(*names);
+        int values = (*names)[length - 1] == '=';
+
+        length -= (size_t)values;
+        if (strlen(argument + 2) == length && strncmp(argument + 2, *names, length) == 0)
+            return 1 + values;
+    }
+    return 0;
+}
+
+void check_options(int argc, char **argv, int first, const char *const *names, const char *usage)
+{
+    int length;
+
+    for (int i = first; i < argc; i += length) {
+        length = option_length(argv[i], names);
+        if (length > 0)
+            continue;
+        fprintf(stderr, "%s: unknown option %s\nusage: %s\n", argv[0], argv[i], usage);
+        exit(2);
+    }
+}
+
 bool flag(int argc, char **argv, const char *name)
 {
     for (int i = 1; i < argc; i++)

@@ -28,6 +28,11 @@ double quantile(double *values, size_t n, double fraction);
  * or not a number.
  */
 double option(int argc, char **argv, const char *name, double otherwise);
+/*
+ * Ends the program with status 2, and prints its usage, unless each argument from number `first` on
+ * is an option of these. A name that ends with `=` has a value behind it. NULL ends the names.
+ */
+void check_options(int argc, char **argv, int first, const char *const *names, const char *usage);
 /* Is `--name` there? */
 bool flag(int argc, char **argv, const char *name);
 

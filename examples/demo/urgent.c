@@ -89,9 +89,14 @@ static void calibrate(struct urgent *urgent, double ms)
 int main(int argc, char **argv)
 {
     static struct urgent urgent;
+    static const char *const options[] = {
+        "calibrate=", "steps=", "period=", "deadline=", "jobs=", "seconds=", "warm=", "list", NULL};
     double ms = option(argc, argv, "calibrate", 0);
     int status = 0;
 
+    check_options(argc, argv, 1, options,
+                  "urgent --calibrate MS | --steps N [--period MS] [--deadline MS] [--jobs N] [--seconds S] "
+                  "[--warm N] [--list]");
     device_open(&urgent.device, DEVICE_TURN);
     urgent.kernel = device_kernel(&urgent.device, "turn");
     urgent.buffer = device_buffer(&urgent.device, sizeof urgent.in);

@@ -221,6 +221,12 @@ static bool driver_can_wait(const struct context_group *group, const struct even
     return streams.n == 0 && !streams.failed;
 }
 
+static CUresult wait_in_driver(const struct call *call)
+{
+    objects_wait();
+    return call_invoke(call);
+}
+
 /*
  * A capture, and an event that is not surely one, need the driver's own answer, when nothing is
  * held back.
@@ -235,11 +241,11 @@ static CUresult wait_group(const struct call *call, struct event_record *event,
 
     recording_drop(recording);
     if (may_hold && !held && driver_can_wait(group, event))
-        return call_invoke(call);
+        return wait_in_driver(call);
     if (may_hold && gates_open(group, event))
         return CUDA_SUCCESS;
     objects_drain();
-    return call_invoke(call);
+    return wait_in_driver(call);
 }
 
 /* --- calls of the program --- */

@@ -117,6 +117,7 @@ static CUresult wait_in(struct stream_record *stream, const struct context_gate 
         recording_await(gate->recording);
         stream_wait_turn(stream);
     }
+    stream_waits(stream);
     return recording_issue_wait(gate->recording, &draft.call);
 }
 
@@ -169,6 +170,7 @@ static void hand_over(const struct context_gate *gate)
     struct context_visit visit;
     CUevent event;
 
+    objects_wait();
     context_visit_begin(gate->group.context, &visit);
     event = recording_begin(gate->recording);
     if (event && gate->group.green)

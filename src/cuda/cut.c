@@ -16,6 +16,7 @@ struct launch_cut {
     void **params; /* the program's, and the descriptor's behind them; NULL: a buffer */
     void *buffer;
     size_t buffer_size;
+    bool refused; /* by the driver, at the first piece: nothing has run */
 };
 
 /* --- decisions --- */
@@ -23,6 +24,13 @@ struct launch_cut {
 static uint64_t launch_blocks(const struct command_launch *launch)
 {
     return (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
+}
+
+static const char *apart(const struct command_launch *launch)
+{
+    uint64_t threads = (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
+
+    return launch->function && launch->function->piece ? function_apart(launch->function, threads) : NULL;
 }
 
 /* Blocks of the smallest piece: as many as the program asks for, or as fill the device. */
@@ -50,12 +58,21 @@ enum session_counter cut_why_whole(const struct cuda_command *command)
         return COUNTER_UNSLICED_CONSTRUCT;
     if (!function->piece)
         return function->whole;
+    if (apart(launch))
+        return COUNTER_UNSLICED_CONSTRUCT;
     predicted = meter_predict(&function->meter, command->base.items);
     if (runtime.settings.slice <= 0 && predicted >= 0 && predicted <= pipe_piece_ns(policy))
         return COUNTER_UNSLICED_SMALL;
     if (launch_blocks(launch) <= least_blocks(command))
         return predicted > pipe_piece_ns(policy) ? COUNTER_UNSLICED_FEW : COUNTER_UNSLICED_SMALL;
     return COUNTER_PIECES;
+}
+
+void cut_count_whole(const struct cuda_command *command, enum session_counter why)
+{
+    const struct command_launch *launch = &command->u.launch;
+
+    function_count_whole(launch->function, why, why == COUNTER_UNSLICED_CONSTRUCT ? apart(launch) : NULL);
 }
 
 bool cut_wants_launch(const struct cuda_command *command)
@@ -112,17 +129,20 @@ CUresult cut_launch(struct piece_pipe *pipe, struct cuda_command *command, bool 
     if (why == COUNTER_PIECES && !extend_arguments(&cut, launch))
         why = COUNTER_UNSLICED_OTHER;
     if (why != COUNTER_PIECES) {
-        function_count_whole(launch->function, why);
+        cut_count_whole(command, why);
         return call_invoke(&command->call);
     }
     cut.base.by_time = runtime.settings.slice <= 0;
     cut.base.step = cut.base.least = least_blocks(command);
     cut.base.unit_items = command->base.items / blocks;
-    *ret_cut = true;
     code = pipe_run(pipe, &cut.base, (struct piece_source){.end = blocks});
     free(cut.params);
     free(cut.buffer);
-    return (CUresult)-code;
+    *ret_cut = !cut.refused;
+    if (!cut.refused)
+        return (CUresult)-code;
+    function_count_whole(launch->function, COUNTER_UNSLICED_CONSTRUCT, "the driver refuses its pieces");
+    return call_invoke(&command->call);
 }
 
 CUresult cut_launch_range(struct cuda_command *command, struct piece_cut *base, uint64_t begin,
@@ -132,13 +152,16 @@ CUresult cut_launch_range(struct cuda_command *command, struct piece_cut *base, 
     const struct command_launch *launch = &command->u.launch;
     void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, cut->buffer, CU_LAUNCH_PARAM_BUFFER_SIZE,
                      &cut->buffer_size, CU_LAUNCH_PARAM_END};
+    CUresult code;
 
     cut->piece.first = (uint32_t)begin;
     if (cut->buffer)
         memcpy((char *)cut->buffer + launch->function->piece_offset, &cut->piece, sizeof cut->piece);
-    return cuda_front.genuine.cuLaunchKernel(launch->piece, (unsigned)(limit - begin), 1, 1, launch->block[0],
+    code = cuda_front.genuine.cuLaunchKernel(launch->piece, (unsigned)(limit - begin), 1, 1, launch->block[0],
                                              launch->block[1], launch->block[2], launch->shared,
                                              command->on->handle, cut->params, cut->buffer ? extra : NULL);
+    cut->refused = code != CUDA_SUCCESS && begin == 0;
+    return code;
 }
 
 /* --- copies --- */

@@ -14,6 +14,8 @@ bool cut_wants_launch(const struct cuda_command *command);
 
 /* Why a launch runs whole; COUNTER_PIECES: it does not. */
 enum session_counter cut_why_whole(const struct cuda_command *command);
+/* Counts it as a launch that runs whole. */
+void cut_count_whole(const struct cuda_command *command, enum session_counter why);
 
 /* Are there more bytes than a chunk has? */
 bool cut_wants_copy(const struct cuda_command *command);

@@ -160,6 +160,7 @@ static CUresult wait_at_once(struct call *call, struct stream_record *stream, st
     gates_pass(stream);
     stream_wait_turn(stream);
     stream_name(stream, call);
+    stream_waits(stream);
     return call_invoke(call);
 }
 

@@ -55,6 +55,7 @@ void function_drop(struct function_record *function)
         return;
     free(function->name);
     free(function->params);
+    function_drop(function->kernel);
     free(function->why);
     free(function);
 }
@@ -106,13 +107,14 @@ static void read_params(struct function_record *function)
     function->params_known = code == CUDA_ERROR_INVALID_VALUE;
 }
 
-static int ask_attribute(const struct function_record *function, CUfunction_attribute attribute,
+/* handle: the kernel's, or its sibling's. */
+static int ask_attribute(const struct function_record *function, void *handle, CUfunction_attribute attribute,
                          CUdevice device, int otherwise)
 {
     int value = otherwise;
     CUresult code = function->is_kernel
-                        ? cuda_front.genuine.cuKernelGetAttribute(&value, attribute, function->handle, device)
-                        : cuda_front.genuine.cuFuncGetAttribute(&value, attribute, function->handle);
+                        ? cuda_front.genuine.cuKernelGetAttribute(&value, attribute, handle, device)
+                        : cuda_front.genuine.cuFuncGetAttribute(&value, attribute, handle);
 
     return code == CUDA_SUCCESS ? value : otherwise;
 }
@@ -185,7 +187,26 @@ static void add_function(struct function_record *function, struct module_record 
     pthread_mutex_unlock(&cuda_front.known.lock);
 }
 
-void function_found(void *handle, bool is_kernel, void *module_handle, const char *name, CUdevice device)
+/* What the kernel and its sibling allow, which may need more registers. */
+static void read_limits(struct function_record *function, CUdevice device)
+{
+    function->threads_limit = ask_attribute(
+        function, function->handle, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, device, THREADS_WITHOUT_LIMIT);
+    atomic_init(&function->shared_limit,
+                ask_attribute(function, function->handle, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                              device, 0));
+    if (!function->piece)
+        return;
+    function->piece_threads_limit = ask_attribute(
+        function, function->piece, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, device, function->threads_limit);
+    for (int i = CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH; i <= CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH; i++)
+        function_is_set(function, (CUfunction_attribute)i,
+                        ask_attribute(function, function->handle, (CUfunction_attribute)i, device, 0));
+}
+
+/* of: the record of the library's kernel that it is the same as; NULL: none. */
+static void make_function(void *handle, bool is_kernel, void *module_handle, const char *name,
+                          CUdevice device, struct function_record *of)
 {
     struct function_record *function = function_find(handle);
     struct module_record *module = handle_table_find(&cuda_front.known.modules, module_handle);
@@ -209,12 +230,17 @@ void function_found(void *handle, bool is_kernel, void *module_handle, const cha
     }
     function->meter.name = function->name;
     read_params(function);
-    function->threads_limit =
-        ask_attribute(function, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, device, THREADS_WITHOUT_LIMIT);
-    atomic_init(&function->shared_limit,
-                ask_attribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, device, 0));
     read_cut(function, module->library ? module->library : module, module_handle);
+    read_limits(function, device);
+    if (of)
+        function_keep(of);
+    function->kernel = of;
     add_function(function, module);
+}
+
+void function_found(void *handle, bool is_kernel, void *module, const char *name, CUdevice device)
+{
+    make_function(handle, is_kernel, module, name, device, NULL);
 }
 
 void function_of_kernel(void *handle, void *kernel)
@@ -230,7 +256,7 @@ void function_of_kernel(void *handle, void *kernel)
         (void)cuda_front.genuine.cuCtxGetDevice(&device);
         (void)cuda_front.genuine.cuCtxGetCurrent(&context);
         module_alias(module, of->module, context);
-        function_found(handle, false, module, of->name, device);
+        make_function(handle, false, module, of->name, device, of);
     }
     function_drop(function);
     function_drop(of);
@@ -464,27 +490,4 @@ bool module_is_piece(void *handle, const char *name)
         if (module->cut.entries[i].reason == PTX_CUT && strcmp(module->cut.entries[i].piece_name, name) == 0)
             return true;
     return false;
-}
-
-/* --- what runs whole --- */
-
-_Static_assert(COUNTER_UNSLICED_OTHER - COUNTER_UNSLICED_BINARY == NOTICE_OTHER - NOTICE_BINARY,
-               "both follow wire/notice.def");
-
-void function_count_whole(struct function_record *function, enum session_counter counter)
-{
-    struct session *session = runtime_session();
-    int number;
-
-    runtime_count(counter, 1);
-    if (!session || !function || counter == COUNTER_UNSLICED_SMALL || counter == COUNTER_UNSLICED_OFF)
-        return;
-    number = atomic_load(&function->notice);
-    if (number >= 0) {
-        session_notice_again(session, number);
-        return;
-    }
-    number = session_notice(session, (enum notice)(counter - COUNTER_UNSLICED_BINARY), function->name,
-                            function->why ? function->why : "");
-    atomic_store(&function->notice, number);
 }

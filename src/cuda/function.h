@@ -43,15 +43,17 @@ struct function_record {
     unsigned n_params;
     struct function_param {
         size_t offset, size;
-    } * params;        /* owned */
-    size_t bytes;      /* of all parameters */
-    bool params_known; /* a driver before CUDA 12.4 does not tell */
-    int threads_limit;
-    atomic_int shared_limit;      /* dynamic bytes */
-    enum session_counter whole;   /* why it is not cut, if piece is NULL */
-    char *why;                    /* what is known besides; owned; NULL: nothing */
-    atomic_int notice;            /* number of the notice; -1: none was given */
-    struct function_record *next; /* module_record::functions */
+    } * params;                             /* owned */
+    size_t bytes;                           /* of all parameters */
+    bool params_known;                      /* a driver before CUDA 12.4 does not tell */
+    int threads_limit, piece_threads_limit; /* of a block; the sibling's */
+    atomic_int shared_limit;                /* dynamic bytes */
+    _Atomic(const char *) apart;            /* what the kernel has and no piece can have; NULL: nothing */
+    struct function_record *kernel;         /* a reference: of the library's kernel that it is; NULL: none */
+    enum session_counter whole;             /* why it is not cut, if piece is NULL */
+    char *why;                              /* what is known besides; owned; NULL: nothing */
+    atomic_int notice;                      /* number of the notice; -1: none was given */
+    struct function_record *next;           /* module_record::functions */
 };
 
 void functions_init(void);
@@ -92,8 +94,26 @@ void function_of_kernel(void *function, void *kernel);
 unsigned module_n_pieces(void *handle);
 bool module_is_piece(void *handle, const char *name);
 
-/* Counts a launch that is not cut, and says why: once per kernel and reason. */
-void function_count_whole(struct function_record *function, enum session_counter counter);
+/* --- what runs whole (function_whole.c) --- */
+
+/*
+ * The program has set an attribute of a kernel with a sibling. function_differs: the sibling could
+ * not be given what the kernel has. From then on the kernel runs whole if pieces would differ.
+ */
+void function_is_set(struct function_record *function, CUfunction_attribute attribute, int value);
+void function_differs(struct function_record *function);
+
+/*
+ * What keeps a kernel with a sibling from being launched in pieces, with blocks of so many threads;
+ * NULL: nothing.
+ */
+const char *function_apart(const struct function_record *function, uint64_t threads);
+
+/*
+ * Counts a launch that is not cut, and says why: once per kernel. detail: what is known besides;
+ * NULL: what the kernel's text says.
+ */
+void function_count_whole(struct function_record *function, enum session_counter counter, const char *detail);
 
 /* Modules and kernels (cuda_front.known). */
 struct cuda_known {

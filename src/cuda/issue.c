@@ -7,6 +7,7 @@
 #include "client/job_record.h"
 #include "cuda/cuda_kinds.h"
 #include "cuda/cut.h"
+#include "cuda/engine_order.h"
 #include "cuda/event_recording.h"
 #include "cuda/frees.h"
 #include "cuda/front.h"
@@ -48,7 +49,7 @@ void issue_count_whole(const struct cuda_command *draft)
 
     runtime_count(COUNTER_KERNEL_LAUNCHES, 1);
     /* It could be cut, but not from the calling thread. */
-    function_count_whole(draft->u.launch.function, why == COUNTER_PIECES ? COUNTER_UNSLICED_OTHER : why);
+    cut_count_whole(draft, why == COUNTER_PIECES ? COUNTER_UNSLICED_OTHER : why);
 }
 
 /* --- heap copies --- */
@@ -167,6 +168,7 @@ CUresult issue_wait_event(struct piece_pipe *pipe, struct cuda_command *command,
 {
     (void)pipe;
     (void)ret_cut;
+    stream_waits(command->stream);
     return recording_issue_wait(command->u.recording, &command->call);
 }
 
@@ -310,6 +312,7 @@ const struct driver_ops issue_ops = {
     .mark_keep = mark_keep,
     .mark_drop = mark_drop,
     .decided = decided,
+    .add_wait = engine_order_add_wait,
     .issue = issue,
     .issue_range = issue_range,
     .ending = ending,

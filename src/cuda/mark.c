@@ -250,11 +250,13 @@ struct mark *mark_fence(struct stream_record *stream)
     return mark;
 }
 
-void mark_fence_arm(struct mark *mark, struct stream_record *stream)
+bool mark_fence_arm(struct mark *mark, struct stream_record *stream)
 {
     mark_keep(mark);
-    if (cuda_front.genuine.cuStreamAddCallback(stream->handle, on_fence, mark, 0) != CUDA_SUCCESS)
-        on_fence(NULL, CUDA_SUCCESS, mark);
+    if (cuda_front.genuine.cuStreamAddCallback(stream->handle, on_fence, mark, 0) == CUDA_SUCCESS)
+        return true;
+    on_fence(NULL, CUDA_SUCCESS, mark);
+    return false;
 }
 
 /* --- for the engine --- */

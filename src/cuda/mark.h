@@ -45,10 +45,10 @@ void mark_passed(struct context_record *context, const struct stream_record *str
 /*
  * A fence: a mark that is over once the driver has come to the place in the stream where the fence
  * was armed. A callback of the driver tells that, so no worker waits for it. NULL: no memory.
- * Arming visits the context; a driver that refuses ends the mark at once.
+ * Arming visits the context. A driver that refuses ends the mark at once; the answer is false then.
  */
 struct mark *mark_fence(struct stream_record *stream);
-void mark_fence_arm(struct mark *mark, struct stream_record *stream);
+bool mark_fence_arm(struct mark *mark, struct stream_record *stream);
 
 /* For driver_ops. */
 int mark_status(struct mark *mark);

@@ -132,6 +132,8 @@ static void init_stream(struct stream_record *stream, struct context_record *con
     stream->blocking = blocking;
     refs_init(&stream->refs);
     command_queue_init(&stream->queue, &context->device->base, true);
+    if (atomic_load(&context->waits))
+        stream_waits(stream);
 }
 
 static CUgreenCtx green_of(CUstream handle)

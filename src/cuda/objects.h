@@ -80,6 +80,7 @@ struct context_record {
     struct list open_marks; /* mark::link */
     uint64_t n_joined;      /* commands that joined open marks so far */
 
+    atomic_bool waits;     /* its later streams wait in the driver for work of others */
     atomic_int n_attached; /* by cuCtxAttach: so many detachments do not end it */
 
     atomic_bool gone; /* the program has destroyed it, or is about to */
@@ -145,6 +146,31 @@ bool stream_captures(const struct stream_record *stream);
 
 /* Is nothing held back that a call on this stream must not overtake? */
 bool stream_unhindered(struct stream_record *stream);
+/* Of the legacy stream: may a blocking stream have work in the driver that another engine does? */
+bool stream_others_change(struct stream_record *legacy, enum engine_kind kind);
+/*
+ * The same of all streams that the legacy stream's rule puts before the stream's next command.
+ * False is certain.
+ */
+static inline bool stream_follows_others(struct stream_record *stream, enum engine_kind kind)
+{
+    if (stream->kind == STREAM_LEGACY)
+        return atomic_load_explicit(&stream->context->n_streams, memory_order_acquire) != 0 &&
+               stream_others_change(stream, kind);
+    return stream->blocking && command_queue_changes(&stream->context->legacy.queue, kind);
+}
+/*
+ * May work that another engine does be in the driver before the stream's next command? False is
+ * certain.
+ */
+static inline bool stream_changes_engine(struct stream_record *stream, enum engine_kind kind)
+{
+    return command_queue_changes(&stream->queue, kind) || stream_follows_others(stream, kind);
+}
+/* The driver has a wait of the stream's for work of others, on engines that are not known. */
+void stream_waits(struct stream_record *stream);
+/* The same for a wait of a whole context or of green contexts, which later streams have, too. */
+void objects_wait(void);
 /* Adds the waits of the legacy stream's rule between graph_open() and graph_close(). */
 void stream_add_waits(struct stream_record *stream, struct command *command);
 /* Waits until the driver has all that the stream's next call must not overtake. */

@@ -4,6 +4,7 @@
 
 #include "cuda/front.h"
 #include "cuda/mark.h"
+#include "cuda/submit.h"
 #include "engine/runtime.h"
 
 struct own_streams {
@@ -11,20 +12,44 @@ struct own_streams {
     size_t n;
 };
 
-static void end_own(struct stream_record *stream)
+/* The driver keeps the order behind what it was given. */
+static void destroy_now(struct stream_record *stream)
 {
     struct context_visit visit;
 
+    stream_wait_given(stream);
+    mark_close(stream);
+    context_visit_begin(stream->context, &visit);
+    (void)cuda_front.genuine.cuStreamDestroy_v2(stream->handle);
+    context_visit_end(&visit);
+}
+
+/*
+ * Behind what is held back. A thread's end waits for none of that, since the program may let it go
+ * on only after the end. False: no memory.
+ */
+static bool destroy_later(struct stream_record *stream)
+{
+    struct cuda_command draft, *command;
+
+    submit_draft_own(&draft, ENTRY_cuStreamDestroy_v2, stream, NULL);
+    draft.kind = COMMAND_DESTROY;
+    command = draft.captured ? NULL : submit_adopt(&draft, NULL);
+    if (!command)
+        return false;
+    submit_to_graph(command);
+    command_unref(&command->base);
+    return true;
+}
+
+static void end_own(struct stream_record *stream)
+{
     if (!stream)
         return;
     capture_over(stream);
-    if (!runtime_off() && !atomic_load(&stream->context->gone)) {
-        stream_wait_turn(stream);
-        mark_close(stream);
-        context_visit_begin(stream->context, &visit);
-        (void)cuda_front.genuine.cuStreamDestroy_v2(stream->handle);
-        context_visit_end(&visit);
-    }
+    if (!runtime_off() && !atomic_load(&stream->context->gone) &&
+        (command_queue_idle(&stream->queue) || !destroy_later(stream)))
+        destroy_now(stream);
     stream_drop(stream);
 }
 

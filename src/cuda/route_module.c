@@ -298,9 +298,16 @@ CUresult route_library_enumerate(struct call *call)
 
 /* --- attributes: the sibling's are the kernel's --- */
 
+/* The driver has taken an attribute of the kernel. */
+static void note_attribute(struct function_record *function, CUfunction_attribute attribute, int value)
+{
+    if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
+        atomic_store(&function->shared_limit, value);
+    function_is_set(function, attribute, value);
+}
+
 /*
- * handle is the argument of that number; an attribute and its value stand where shared memory is
- * set.
+ * handle is the argument of that number; so is an attribute, with its value behind it (-1: none).
  */
 static CUresult set(struct call *call, int handle, int attribute)
 {
@@ -311,12 +318,12 @@ static CUresult set(struct call *call, int handle, int attribute)
     objects_drain(); /* launches that are held back had the old value */
     code = call_invoke(call);
     if (code == CUDA_SUCCESS && function) {
-        if (attribute >= 0 &&
-            (CUfunction_attribute)call->args[attribute] == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
-            atomic_store(&function->shared_limit, (int)call->args[attribute + 1]);
+        if (attribute >= 0)
+            note_attribute(function, (CUfunction_attribute)call->args[attribute],
+                           (int)call->args[attribute + 1]);
         same.args[handle] = (uint64_t)function->piece;
-        if (function->piece)
-            (void)call_invoke(&same);
+        if (function->piece && call_invoke(&same) != CUDA_SUCCESS)
+            function_differs(function);
         if (migrate_on() && handle == 0)
             code_set(call, function);
     }

@@ -37,6 +37,36 @@ bool stream_unhindered(struct stream_record *stream)
     return idle;
 }
 
+bool stream_others_change(struct stream_record *legacy, enum engine_kind kind)
+{
+    struct context_record *context = legacy->context;
+    bool changes = false;
+
+    pthread_mutex_lock(&context->lock);
+    for (struct stream_record *at = NULL; !changes && (at = next_blocking(context, at));)
+        changes = command_queue_changes(&at->queue, kind);
+    pthread_mutex_unlock(&context->lock);
+    return changes;
+}
+
+void stream_waits(struct stream_record *stream)
+{
+    atomic_store_explicit(&stream->queue.works_on, QUEUE_ON_SEVERAL, memory_order_relaxed);
+}
+
+void objects_wait(void)
+{
+    struct context_record *context = NULL;
+
+    while ((context = objects_next_context(context))) {
+        atomic_store(&context->waits, true);
+        stream_waits(&context->legacy);
+        pthread_mutex_lock(&context->lock);
+        list_for_each(at, &context->streams) stream_waits(list_entry(at, struct stream_record, link));
+        pthread_mutex_unlock(&context->lock);
+    }
+}
+
 /*
  * The same with a reference, for a thread that may sleep in between; drops that of `after`, which
  * stays in the list until then.

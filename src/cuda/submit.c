@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "cuda/cuda_kinds.h"
+#include "cuda/engine_order.h"
 #include "cuda/front.h"
 #include "cuda/issue.h"
 #include "cuda/mark.h"
@@ -173,6 +174,8 @@ CUresult submit_at_once(struct cuda_command *draft, bool blocking)
     if (!draft->base.runs_on)
         command_resolve(&draft->base);
     draft->base.predicted = issue_predict(draft);
+    if (engine_order_changes(draft) && (blocking || !front_is_whole()))
+        (void)engine_order_over(draft, true);
     (void)direct_enter(&draft->base, true);
     return returned(draft, blocking, migrate_is_away(draft) ? call_away(draft) : call_now(draft));
 }
@@ -235,10 +238,13 @@ void submit_enter(struct cuda_command *command)
 void submit_to_graph(struct cuda_command *command)
 {
     void (*enter)(struct cuda_command *) = cuda_kind_of(command)->enter;
+    bool first = engine_order_changes(command) && stream_unhindered(command->stream);
 
     if (recorder_on() && command->base.leased)
         command->base.job = recorder_enter();
     (enter ? enter : submit_enter)(command);
+    if (first) /* else the engine asks when the command's turn comes */
+        command->base.alone = engine_order_add_wait(&command->base);
     graph_close(&command->base);
 }
 
@@ -256,12 +262,12 @@ static bool is_short(const struct cuda_command *command)
  * Back-pressure. Short launches go back to the driver's own queue as soon as that overtakes
  * nothing.
  */
-static void slow_down(const struct cuda_command *command)
+static void slow_down(const struct cuda_command *draft)
 {
-    if (is_short(command) && engine_undisputed(command->base.runs_on))
-        graph_catch_up(command->base.queue);
+    if (is_short(draft) && engine_undisputed(draft->base.runs_on))
+        graph_catch_up(draft->base.queue);
     else
-        graph_throttle(command->base.queue);
+        graph_throttle(draft->base.queue);
 }
 
 static CUresult hold_back(struct cuda_command *draft, bool blocking, const struct submit_copied *copied)
@@ -280,7 +286,7 @@ static CUresult hold_back(struct cuda_command *draft, bool blocking, const struc
         if (code == CUDA_SUCCESS && status < 0)
             code = runtime_off() ? CUDA_ERROR_DEINITIALIZED : (CUresult)-status;
     } else {
-        slow_down(command);
+        slow_down(draft); /* a worker may be changing the command */
     }
     command_unref(&command->base);
     return returned(draft, blocking, code);
@@ -299,10 +305,15 @@ static bool enter_after_others(struct cuda_command *draft)
            direct_enter(&draft->base, false);
 }
 
+/* A call that blocks waits for other engines first, also if its copy is then cut. */
 static bool goes_direct(struct cuda_command *draft, bool blocking)
 {
-    return !runtime.queue_everything && !migrate_is_away(draft) && stream_unhindered(draft->stream) &&
-           !issue_wants_cut(draft) && (direct_enter(&draft->base, blocking) || enter_after_others(draft));
+    bool first = !runtime.queue_everything && !migrate_is_away(draft) && stream_unhindered(draft->stream);
+    bool cut = first && issue_wants_cut(draft);
+
+    if (!first || (cut && !blocking) || (engine_order_changes(draft) && !engine_order_over(draft, blocking)))
+        return false;
+    return !cut && (direct_enter(&draft->base, blocking) || enter_after_others(draft));
 }
 
 /* The job's GPU is known, and the command points to it. */

@@ -13,6 +13,7 @@ void command_queue_init(struct command_queue *queue, struct engine_device *devic
     queue->number = atomic_fetch_add(&runtime.n_queues, 1) + 1;
     queue->n_opened = 0;
     atomic_init(&queue->n_unissued, 0);
+    atomic_init(&queue->works_on, 0);
     list_init(&queue->commands);
 }
 
@@ -50,7 +51,7 @@ void command_init(struct command *command)
     list_init(&command->in_queue);
     list_init(&command->in_ready);
     command->n_waiting = 0;
-    command->failed_wait = command->issued = false;
+    command->failed_wait = command->issued = command->alone = false;
     command->status = command->queue ? COMMAND_QUEUED : COMMAND_SUBMITTED;
     command->dependents = NULL;
     command->callbacks = NULL;

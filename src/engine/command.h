@@ -116,6 +116,8 @@ struct command {
     unsigned n_waiting;
     int status;
     bool failed_wait, issued;
+    /* it has waited for other engines: nothing comes before it any more (driver_ops::add_wait) */
+    bool alone;
     struct list in_queue; /* command_queue::commands */
     uint64_t place;       /* command_queue::n_opened when it was submitted: from 1 */
     struct list in_ready; /* device_engine::ready or device_engine::issued */

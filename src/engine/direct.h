@@ -2,7 +2,7 @@
  * Commands that a program's thread gives to the driver at once, without a node in the graph:
  *
  *     if (command_queue_idle(queue) && nothing that it waits for is pending &&
- *         direct_enter(draft, blocking)) {
+ *         no work of the queue is on another engine && direct_enter(draft, blocking)) {
  *             the driver's call, with a mark;
  *             then one of direct_in_flight(), direct_over() if the call has waited for the end, and
  *             direct_leave() if the driver refused the command
@@ -58,6 +58,7 @@ static inline void direct_in_flight(const struct command *draft, struct mark *ma
                             .meter = draft->meter,
                             .items = draft->meter ? draft->items : draft->bytes};
 
+    command_queue_works_on(draft->queue, draft->runs_on->kind);
     flight_add(draft->runs_on, &flight);
 }
 

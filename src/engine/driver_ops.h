@@ -70,6 +70,12 @@ struct driver_ops {
      */
     bool (*decided)(struct command *command, baton_nsec until_at);
     /*
+     * (optional) Is work before the command in the driver that another engine does and that is not
+     * over? Then adds a wait for its end (graph_wait_mark()) and answers true. Nothing can come
+     * before the command from then on. No engine is entered.
+     */
+    bool (*add_wait)(struct command *command);
+    /*
      * Gives the whole command to the driver. In one call: sets *ret_mark to a reference. In pieces
      * by pipe_run() (pipe.h): leaves *ret_mark NULL. 0, or a negative code that ends the command.
      */

@@ -47,6 +47,30 @@ bool engine_undisputed(struct device_engine *engine)
     return held && !engine_border_asked(engine);
 }
 
+/* 0: it is not used. */
+static int64_t ahead(struct device_engine *engine)
+{
+    int64_t ns = 0;
+
+    pthread_mutex_lock(&engine->lock);
+    flight_reap_locked(engine, false);
+    if (engine->users > 0)
+        ns = engine->ahead_ns > 0 ? engine->ahead_ns : 1;
+    pthread_mutex_unlock(&engine->lock);
+    return ns;
+}
+
+int64_t engine_others_ahead(const struct device_engine *engine)
+{
+    int64_t ns = 0;
+
+    for (struct engine_device *device = engine_devices(); device; device = device->next)
+        for (int kind = 0; kind < ENGINE_N && device->engines == device->own; kind++)
+            if (&device->own[kind] != engine)
+                ns += ahead(&device->own[kind]);
+    return ns;
+}
+
 /* Under the lock. */
 static void hold(struct device_engine *engine, bool held)
 {

@@ -126,6 +126,11 @@ bool engine_border_asked(const struct device_engine *engine);
 /* Does the process hold the engine, and no client ask for it? */
 bool engine_undisputed(struct device_engine *engine);
 /*
+ * Predicted time in ns of the commands that the process has on other engines, of any device; 0:
+ * there are none. Leaves engines for commands in flight that are over.
+ */
+int64_t engine_others_ahead(const struct device_engine *engine);
+/*
  * Between two pieces, with nothing of this thread in flight (worker_finish_issued()): yields and
  * waits until it may go on.
  */

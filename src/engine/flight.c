@@ -450,3 +450,35 @@ void flight_add(struct device_engine *engine, const struct flight *flight)
     if (first && engine->lease)
         lease_arm_reaper(engine->lease, true);
 }
+
+/* NULL: none of the queue's commands is in the ring, or all of them are over. */
+static struct mark *newest_of(struct device_engine *engine, const struct command_queue *queue)
+{
+    struct mark *mark = NULL;
+
+    pthread_mutex_lock(&engine->lock);
+    flight_reap_locked(engine, false);
+    for (unsigned i = engine->flight.n; i > 0 && !mark; i--) {
+        const struct flight *flight = entry(&engine->flight, i - 1);
+
+        if (flight->queue_number != queue->number)
+            continue;
+        if (is_complete(flight))
+            break;
+        mark = flight->mark;
+        ops_of(flight)->mark_keep(mark);
+    }
+    pthread_mutex_unlock(&engine->lock);
+    return mark;
+}
+
+struct mark *flight_elsewhere(const struct device_engine *engine, const struct command_queue *queue)
+{
+    struct mark *mark = NULL;
+
+    for (struct engine_device *device = engine_devices(); device && !mark; device = device->next)
+        for (int kind = 0; kind < ENGINE_N && device->engines == device->own && !mark; kind++)
+            if (&device->own[kind] != engine)
+                mark = newest_of(&device->own[kind], queue);
+    return mark;
+}

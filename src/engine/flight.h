@@ -74,6 +74,12 @@ void flight_reap(struct device_engine *engine, bool wait);
 /* Under the engine's lock, which it unlocks and locks. */
 void flight_reap_locked(struct device_engine *engine, bool wait);
 
+/*
+ * The newest mark, with a reference, that the queue has in the ring of another engine, of any
+ * device; NULL: all of that is over.
+ */
+struct mark *flight_elsewhere(const struct device_engine *engine, const struct command_queue *queue);
+
 /* Is anything in flight? One atomic load. */
 bool flight_any(const struct device_engine *engine);
 

@@ -232,8 +232,10 @@ static int enter_and_issue(struct device_engine *engine, struct command *command
 {
     int code;
 
-    if (command->leased)
+    if (command->leased) {
         enter_for(engine, command);
+        command_queue_works_on(command->queue, engine->kind);
+    }
     command->issued_at = clock_now();
     graph_progress(command, COMMAND_RUNNING);
     begin_call(engine, command);
@@ -242,6 +244,28 @@ static int enter_and_issue(struct device_engine *engine, struct command *command
     if (code != 0 && command->leased)
         engine_exit(engine, command->engine, command->predicted);
     return code;
+}
+
+/*
+ * No engine is held while another one works: a command that other work precedes in the driver waits
+ * for its end, and comes again.
+ */
+static bool waits_for_others(struct command *command)
+{
+    if (!command->leased || command->alone || !command->policy.online || !command->ops->add_wait)
+        return false;
+    graph_lock();
+    command->n_waiting = 1; /* so that it stays here until the wait is added */
+    graph_unlock();
+    command->alone = command->ops->add_wait(command);
+    if (command->alone) {
+        graph_close(command);
+        return true;
+    }
+    graph_lock();
+    command->n_waiting = 0;
+    graph_unlock();
+    return false;
 }
 
 /* Gives one command to the driver; it is then in `issued`, or already complete. */
@@ -255,6 +279,8 @@ static void issue_one(struct device_engine *engine, struct command *command)
         return;
     }
     policy_resolve(&command->policy);
+    if (waits_for_others(command))
+        return;
     graph_progress(command, COMMAND_SUBMITTED);
     if (!command->leased || !command->ops->decided(command, 0))
         step_end_stay(engine);

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "client/job_record.h"
+#include "engine/flight.h"
+#include "engine/graph.h"
 #include "opencl/graph/adopt.h"
 #include "opencl/graph/opencl_issue.h"
 #include "opencl/graph/kinds.h"
@@ -101,6 +103,20 @@ static void mark_over(struct mark *mark)
 static bool decided(struct command *command, baton_nsec until_at)
 {
     return launch_decided(opencl_command_of(command), until_at);
+}
+
+/* The driver keeps the order of an in-order queue; other orders are edges of the graph. */
+static bool add_wait(struct command *command)
+{
+    struct mark *mark = NULL;
+
+    if (command->queue->in_order && command_queue_changes(command->queue, command->runs_on->kind))
+        mark = flight_elsewhere(command->runs_on, command->queue);
+    if (!mark)
+        return false;
+    graph_wait_mark(command, mark);
+    mark_drop(mark);
+    return true;
 }
 
 static bool spreads(struct command *command)
@@ -208,6 +224,7 @@ const struct driver_ops opencl_driver = {
     .mark_drop = mark_drop,
     .mark_over = mark_over,
     .decided = decided,
+    .add_wait = add_wait,
     .issue = issue_command,
     .issue_range = issue_range,
     .bend_step = issue_bend_step,

@@ -6,9 +6,11 @@
  *     budget-task said|inferred PERIOD_US JOB...
  *     budget-task look SOCKET
  *
- * A job is kBLOCKS, a kernel, or iCOPIES, so many copies to the device one after the other. A job
- * that is not over when the next one is due delays it. After the last job the program waits until
- * standard input ends.
+ * A job is one or several parts with a plus between them: kBLOCKS, a kernel; iCOPIES, so many
+ * copies to the device; oCOPIES, from the device. The program asks for all of them and waits for
+ * the end of the last. I and O are copies that are waited for one by one. A job that is not over
+ * when the next one is due delays it. After the last job the program waits until standard input
+ * ends.
  *
  * look: connects to batond every 0.25 ms, so that batond looks at the virtual clock. Its own timer
  * is a real one. Stops itself first: until it is continued, the clock stands.
@@ -76,20 +78,23 @@ static void set_up(void)
     MUST(cuMemAllocHost_v2(&pinned, BYTES));
 }
 
-static void launch(unsigned blocks)
+static void part(char kind, unsigned n)
 {
-    MUST(cuLaunchKernel(kernel, blocks, 1, 1, 16, 1, 1, 0, NULL, NULL, NULL));
-    MUST(cuCtxSynchronize());
+    if (kind == 'k')
+        MUST(cuLaunchKernel(kernel, n, 1, 1, 16, 1, 1, 0, NULL, NULL, NULL));
+    for (unsigned i = 0; kind != 'k' && i < n; i++)
+        MUST(kind == 'i'   ? cuMemcpyHtoDAsync_v2(buffer, pinned, BYTES, NULL)
+             : kind == 'o' ? cuMemcpyDtoHAsync_v2(pinned, buffer, BYTES, NULL)
+             : kind == 'I' ? cuMemcpyHtoD_v2(buffer, pinned, BYTES)
+                           : cuMemcpyDtoH_v2(pinned, buffer, BYTES));
 }
 
 static void work(const char *job)
 {
-    unsigned n = (unsigned)strtoul(job + 1, NULL, 10);
+    char *end = NULL;
 
-    if (job[0] == 'k')
-        launch(n);
-    for (unsigned i = 0; job[0] == 'i' && i < n; i++)
-        MUST(cuMemcpyHtoDAsync_v2(buffer, pinned, BYTES, NULL));
+    for (const char *at = job; at; at = *end == '+' ? end + 1 : NULL)
+        part(at[0], (unsigned)strtoul(at + 1, &end, 10));
     MUST(cuCtxSynchronize());
 }
 
@@ -122,7 +127,7 @@ int main(int argc, char **argv)
     if (argc < 4)
         return 2;
     set_up();
-    launch(100); /* how long a block takes is known from now on */
+    work("k100+I1+O1"); /* lengths are known from now on, and the leases are here */
     (void)printf("ready %" PRId64 "\n", now());
     (void)fflush(stdout);
     if (scanf("%" SCNd64, &begin_at) != 1)

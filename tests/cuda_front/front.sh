@@ -176,16 +176,20 @@ nvcc_programs() { # NAMES
     done
 }
 
-# Each call that the front makes itself, and each of a program, fails once: the first time, or the
-# third. The program is told, at once or by a later call, or its results are right. A rewritten
-# module is loaded from memory, so a failure of cuModuleLoad is not met.
-failures() {
-    local name n way met wrong=() all=("$workloads" --size small mmul bfs)
-    quick_kernels
+# The calls that fail: those that the front makes itself, and those of programs.
+failing_calls() {
+    sed -n 's/.* F(\(cu[A-Za-z0-9_]*\)).*/\1/p' "$source/../../src/cuda/genuine.h"
+    printf '%s\n' cuInit cuCtxCreate_v2 cuModuleLoad cuMemAlloc_v2 cuMemsetD32Async cuCtxDestroy_v2
+}
+
+# Each call fails once: the first time, or the third. The program is told, at once or by a later
+# call, or its results are right. A rewritten module is loaded from memory, so a failure of
+# cuModuleLoad is not met. A launch whose first piece is refused is tried whole.
+workloads_that_fail() { # WORKLOADS of one program
+    local name n way met wrong=() all=("$workloads" --size small "$@")
     plain "${all[@]}" >"$scratch/right" 2>&1
-    verdict $? "two workloads without failures"
-    for name in $(sed -n 's/.* F(\(cu[A-Za-z0-9_]*\)).*/\1/p' "$source/../../src/cuda/genuine.h") \
-        cuInit cuCtxCreate_v2 cuModuleLoad cuMemAlloc_v2 cuMemsetD32Async cuCtxDestroy_v2; do
+    verdict $? "$*: without failures"
+    for name in $(failing_calls); do
         for n in 1 3; do
             [ $n -eq 1 ] && way=idle || way=chunks
             export BATON_CUDA_CPU_FAIL=$name:$n:999
@@ -193,7 +197,7 @@ failures() {
             met=$?
             under $way timeout -s KILL $hangs "${all[@]}" >"$scratch/out" 2>&1
             case $?,$met,$name in
-            0,0,* | 0,3,cuModuleLoad)
+            0,0,* | 0,3,cuModuleLoad | 0,3,cuLaunchKernel)
                 cmp -s "$scratch/right" "$scratch/out" || wrong+=("$name $n: wrong results") ;;
             3,*) ;;
             *) wrong+=("$name $n: $(tail -n 1 "$scratch/out")") ;;
@@ -202,7 +206,20 @@ failures() {
     done
     unset BATON_CUDA_CPU_FAIL
     [ ${#wrong[@]} -eq 0 ]
-    verdict $? "each call fails once: ${wrong[*]}"
+    verdict $? "$*: each call fails once: ${wrong[*]}"
+}
+
+# Two workloads, and one that is another every day; or all of them.
+failures() { # [all]
+    local names each
+    mapfile -t names < <(plain "$workloads" --list | sed 's/ .*//')
+    quick_kernels
+    if [ "${1:-}" = all ]; then
+        for each in "${names[@]}"; do workloads_that_fail "$each"; done
+    else
+        workloads_that_fail mmul bfs
+        workloads_that_fail "${names[10#$(date +%j) % ${#names[@]}]}"
+    fi
 }
 
 # batond knows no client any more, and grants the engine to the next one.
@@ -359,7 +376,7 @@ held_events() {
 threads_in_order() {
     local name way fewer=(fresh 200)
     [ -z "${BATON_SOAK:-}" ] || fewer=(fresh)
-    for name in legacy event crossed "${fewer[*]}"; do
+    for name in legacy event crossed ended "${fewer[*]}"; do
         # shellcheck disable=SC2086 # words
         plain timeout -s KILL $hangs "$threads" $name >"$scratch/out" 2>&1
         verdict $? "$name, plain: $(tail -n 1 "$scratch/out")"
@@ -371,7 +388,7 @@ threads_in_order() {
         done
     done
     start_hog
-    for name in legacy event crossed "${fewer[*]}"; do
+    for name in legacy event crossed ended "${fewer[*]}"; do
         # shellcheck disable=SC2086
         baton -- timeout -s KILL $hangs "$threads" $name >"$scratch/out" 2>&1
         verdict $? "$name beside a hog: $(tail -n 1 "$scratch/out")"
@@ -385,7 +402,7 @@ case ${1:-} in
 answers) answers ;;
 random) random_programs "${2:-500}" && as_a_task 200 ;;
 workloads) shift && same_bytes "$@" ;;
-failures) failures ;;
+failures) failures "${2:-}" ;;
 nvcc) shift && nvcc_programs "$@" ;;
 corners) all_corners ;;
 events) held_events ;;

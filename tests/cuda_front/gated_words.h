@@ -20,7 +20,7 @@ enum { GATES = 4, WORDS = 64 };
 static const char *kernels;
 static unsigned *gates; /* in pinned memory */
 static CUcontext context;
-static CUfunction fill, wait_for;
+static CUfunction fill, wait_for, hold;
 static CUdeviceptr words;
 static int n_wrong;
 
@@ -53,6 +53,7 @@ static inline void open_context(void)
     MUST(cuModuleLoadData(&module, read_kernels()));
     MUST(cuModuleGetFunction(&fill, module, "fill"));
     MUST(cuModuleGetFunction(&wait_for, module, "wait_for"));
+    MUST(cuModuleGetFunction(&hold, module, "hold"));
     MUST(
         cuMemHostAlloc(&pinned, GATES * sizeof *gates, CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_PORTABLE));
     gates = pinned;

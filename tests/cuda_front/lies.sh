@@ -50,6 +50,23 @@ for lie in none lazy refusal; do
     [ $lie != none ] || [ "$(number pieces)" -eq $((4 * 4)) ]
     verdict $? "$lie: kernels run in pieces: $(head -c 200 "$scratch/stats")"
 done
+# A kernel whose sibling cannot be launched like it runs whole, and its work is done. Half of the
+# four launches are like that.
+siblings() { # LIE SITUATION DETAIL
+    local way
+    export BATON_LIE=$1
+    for way in idle queued slices chunks; do
+        lying $way "$build/tests/cuda_front/siblings" "$2" "$kernels"
+        verdict $? "$1, $way: siblings: $(tail -n 1 "$scratch/out")"
+    done
+    [ "$(number pieces)" -eq $((2 * 16)) ] && grep -q '"unsliced": {"construct": 2}' "$scratch/stats" &&
+        grep -q "$3" "$scratch/stats"
+    verdict $? "$1: two launches run whole, with the reason: $(head -c 400 "$scratch/stats")"
+}
+siblings less threads "cannot have blocks of so many threads"
+siblings surprise threads "the driver refuses its pieces"
+siblings clusters clusters "its blocks form clusters"
+siblings stubborn shared "refuses one of its attributes"
 # Its kernel waits for the thread that makes a call, and that call waits for what is held back.
 export BATON_LIE=streams
 lying idle "$build/tests/cuda_front/own-calls" "$kernels"

@@ -9,10 +9,15 @@
  *   elapsed      times between events that are no numbers, or beyond all clocks
  *   attributes   attributes of devices and kernels that are negative
  *   siblings     handles of rewritten kernels that are NULL
+ *   less         the sibling of a kernel allows blocks of 8 threads, and says so
+ *   surprise     ... and does not say so
+ *   clusters     kernels may have clusters, which a launch is made of; siblings, too
+ *   stubborn     no attribute of a sibling can be set
  *   lazy         a rewritten library is taken, and refused when it is used
  *   refusal      a rewritten module is refused, and a log of no bytes was written
  *   streams      a copy to an array is slow, and does not wait for its end; to signal a semaphore
- *                is to write a word in the stream; shared events are opened by whole handles
+ *                is to write a word in the stream; shared events are opened by whole handles; to
+ *                upload a graph is to write the stream's handle where the graph is
  *   nodes        a launch is refused if more events of nodes are destroyed than graphs launched
  */
 #include <limits.h>
@@ -32,6 +37,15 @@ static bool lies_about(const char *what)
     const char *lie = getenv("BATON_LIE");
 
     return lie && strcmp(lie, what) == 0;
+}
+
+enum { LESS = 8 }; /* threads of a block */
+
+static bool is_sibling(CUfunction function)
+{
+    const char *name;
+
+    return cuFuncGetName(&name, function) == CUDA_SUCCESS && strstr(name, "_baton_piece");
 }
 
 #undef cuDeviceGetPCIBusId
@@ -92,7 +106,54 @@ DRIVER_EXPORT CUresult cuFuncGetAttribute(int *ret_value, CUfunction_attribute a
 
     if (lies_about("attributes"))
         *ret_value = INT_MIN;
+    if (lies_about("less") && attribute == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK && is_sibling(function))
+        *ret_value = LESS;
     return result;
+}
+
+static struct {
+    CUfunction function;
+    int width;
+} clusters[64]; /* of one thread's program */
+
+static int *cluster_of(CUfunction function)
+{
+    size_t i = 0;
+
+    while (i < sizeof clusters / sizeof clusters[0] - 1 && clusters[i].function &&
+           clusters[i].function != function)
+        i++;
+    clusters[i].function = function;
+    return &clusters[i].width;
+}
+
+#undef cuFuncSetAttribute
+CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value);
+DRIVER_EXPORT CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value)
+{
+    if (lies_about("stubborn") && is_sibling(function))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!lies_about("clusters") || attribute != CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH)
+        return true_cuFuncSetAttribute(function, attribute, value);
+    *cluster_of(function) = value;
+    return CUDA_SUCCESS;
+}
+
+#undef cuLaunchKernel
+CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                        CUstream stream, void **params, void **extra);
+DRIVER_EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                      unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                                      CUstream stream, void **params, void **extra)
+{
+    if (lies_about("clusters") && *cluster_of(function) && grid_x % (unsigned)*cluster_of(function) != 0)
+        return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    if ((lies_about("less") || lies_about("surprise")) && block_x * block_y * block_z > LESS &&
+        is_sibling(function))
+        return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    return true_cuLaunchKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream,
+                               params, extra);
 }
 
 #undef cuModuleGetFunction
@@ -198,6 +259,16 @@ DRIVER_EXPORT CUresult cuSignalExternalSemaphoresAsync_ptsz(const CUdeviceptr *w
     (void)params;
     (void)n;
     return cuStreamWriteValue32_v2(stream ? stream : CU_STREAM_PER_THREAD, words[0], 1, 0);
+}
+
+#undef cuGraphUpload
+CUresult cuGraphUpload(CUgraphExec exec, CUstream stream);
+DRIVER_EXPORT CUresult cuGraphUpload(CUgraphExec exec, CUstream stream)
+{
+    if (!lies_about("streams"))
+        return true_cuGraphUpload(exec, stream);
+    memcpy(exec, &stream, sizeof stream);
+    return CUDA_SUCCESS;
 }
 
 #undef cuIpcOpenEventHandle

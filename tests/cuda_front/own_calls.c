@@ -89,6 +89,15 @@ static void signal_semaphore(void)
     expect(words[1] == 1, "... and comes behind it in the stream");
 }
 
+static void upload_graph(void)
+{
+    CUstream given = NULL;
+
+    MUST(cuGraphUpload((CUgraphExec)(void *)&given, CU_STREAM_PER_THREAD));
+    expect(given && given != CU_STREAM_LEGACY && given != CU_STREAM_PER_THREAD,
+           "a graph is uploaded in the stream that stands in");
+}
+
 int main(int argc, char **argv)
 {
     CUcontext context;
@@ -103,6 +112,7 @@ int main(int argc, char **argv)
     MUST(cuModuleGetFunction(&wait_for, module, "wait_for"));
     copy_to_array();
     signal_semaphore();
+    upload_graph();
     printf("%s\n", n_wrong ? "wrong" : "right");
     return n_wrong > 0;
 }

@@ -41,9 +41,10 @@ streams() {
     for name in many left reset managed visible peer capture buffer wide crowd; do
         one_rule "$name" idle no-daemon queued slices
     done
-    # The call that fails is that of a launch of the program, or of its last piece.
+    # The call that fails is that of a launch of the program, or of a piece. If it is that of the
+    # first piece, the launch is tried whole, and that fails, too.
     for n in 1 2 3; do
-        export BATON_CUDA_CPU_FAIL=cuLaunchKernel:$n:701
+        export BATON_CUDA_CPU_FAIL=cuLaunchKernel:$n:701,cuLaunchKernel:$((n + 1)):701
         one_rule query idle no-daemon queued
     done
     unset BATON_CUDA_CPU_FAIL

@@ -1,8 +1,8 @@
 /*
  * Resolution: for every name, version and flag the front answers as the driver does, and gives the
  * stub of the very symbol that the driver means. Run with the front in LD_PRELOAD and the driver in
- * BATON_CUDA_LIBRARY: the CPU device, or a genuine library. No CUDA call but cuGetProcAddress is
- * made.
+ * BATON_CUDA_LIBRARY: the CPU device, or a genuine library. No CUDA call but cuGetProcAddress, in
+ * both of its versions, is made.
  *
  *     test-names         ends with `N passed, N failed`
  */
@@ -39,6 +39,7 @@ static const struct {
 #include "cuda/entries.def"
 };
 
+typedef CUresult (*first_lookup)(const char *, void **, int, uint64_t);
 typedef CUresult (*lookup)(const char *, void **, int, uint64_t, CUdriverProcAddressQueryResult *);
 
 static unsigned passed, failed;
@@ -62,12 +63,38 @@ static const char *symbol_at(void *driver, const char *base, const void *address
     return NULL;
 }
 
+/* Has the look-up found the stub of the symbol that the driver's look-up has found? */
+static void compare_found(void *front, void *driver, const char *base, const void *stub, const void *genuine,
+                          int version, unsigned flags)
+{
+    const char *symbol = symbol_at(driver, base, genuine);
+
+    check(symbol != NULL, "an exported symbol", base, version, flags);
+    check(symbol && stub == dlsym(front, symbol), "the stub of that symbol", base, version, flags);
+}
+
+/* By the first version of the call, which does not say why nothing is found. */
+static void compare_first(void *front, void *driver, const char *base, int version, unsigned flags)
+{
+    first_lookup ask_front, ask_driver;
+    void *stub = NULL, *genuine = NULL;
+    CUresult expected;
+
+    *(void **)&ask_front = dlsym(front, "cuGetProcAddress");
+    *(void **)&ask_driver = dlsym(driver, "cuGetProcAddress");
+    expected = ask_driver(base, &genuine, version, flags);
+    check(ask_front(base, &stub, version, flags) == expected, "the driver's first answer", base, version,
+          flags);
+    check(!stub == !genuine, "something is found", base, version, flags);
+    if (expected == CUDA_SUCCESS && genuine)
+        compare_found(front, driver, base, stub, genuine, version, flags);
+}
+
 static void compare(void *front, void *driver, const char *base, int version, unsigned flags)
 {
     CUdriverProcAddressQueryResult ours = (CUdriverProcAddressQueryResult)-1, theirs = ours;
     lookup ask_front, ask_driver;
     void *stub = NULL, *genuine = NULL;
-    const char *symbol;
     CUresult code, expected;
 
     *(void **)&ask_front = dlsym(front, "cuGetProcAddress_v2");
@@ -75,11 +102,9 @@ static void compare(void *front, void *driver, const char *base, int version, un
     code = ask_front(base, &stub, version, flags, &ours);
     expected = ask_driver(base, &genuine, version, flags, &theirs);
     check(code == expected && ours == theirs, "the driver's answer", base, version, flags);
-    if (expected != CUDA_SUCCESS || !genuine)
-        return;
-    symbol = symbol_at(driver, base, genuine);
-    check(symbol != NULL, "an exported symbol", base, version, flags);
-    check(symbol && stub == dlsym(front, symbol), "the stub of that symbol", base, version, flags);
+    if (expected == CUDA_SUCCESS && genuine)
+        compare_found(front, driver, base, stub, genuine, version, flags);
+    compare_first(front, driver, base, version, flags);
 }
 
 /* Every version at which the base changed, one before, and the newest. */

@@ -11,9 +11,12 @@
  *                           one records a new event each time, N times in all (2,000), and waits
  *                           for it, while the other has a stream wait for it: what came before the
  *                           record is there then
+ *     thread-order ended    one ends, with work behind a function in its own default stream, or in
+ *                           the legacy one, that waits for the other
  */
 #include <pthread.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,6 +152,57 @@ static int run_fresh(void)
     return n_wrong > 0;
 }
 
+/* --- ended --- */
+
+static struct {
+    CUcontext context;
+    CUdeviceptr word;
+    CUstream stream; /* of the function */
+    _Atomic bool go_on;
+} ended;
+
+static void wait_for_main(void *unused)
+{
+    (void)unused;
+    while (!ended.go_on)
+        (void)sched_yield();
+}
+
+static void *leave_work(void *unused)
+{
+    MUST(cuCtxSetCurrent(ended.context));
+    MUST(cuLaunchHostFunc(ended.stream, wait_for_main, NULL));
+    MUST(cuMemsetD32Async(ended.word, 7, 1, CU_STREAM_PER_THREAD));
+    return unused;
+}
+
+static int run_ended(void)
+{
+    static const CUstream streams[] = {CU_STREAM_PER_THREAD, CU_STREAM_LEGACY};
+    int n_wrong = 0;
+
+    MUST(cuCtxGetCurrent(&ended.context));
+    MUST(cuMemAlloc_v2(&ended.word, sizeof(unsigned)));
+    for (int i = 0; i < 2; i++) {
+        unsigned found = 0;
+        pthread_t thread;
+
+        MUST(cuMemsetD32_v2(ended.word, 0, 1));
+        MUST(cuCtxSynchronize());
+        ended.stream = streams[i];
+        ended.go_on = false;
+        if (pthread_create(&thread, NULL, leave_work, NULL) != 0)
+            exit(2);
+        (void)pthread_join(thread, NULL);
+        ended.go_on = true;
+        MUST(cuCtxSynchronize());
+        MUST(cuMemcpyDtoH_v2(&found, ended.word, sizeof found));
+        n_wrong += found != 7;
+    }
+    printf("%d of 2 lost work\n", n_wrong);
+    return n_wrong > 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc >= 2 ? argv[1] : "";
@@ -163,6 +217,8 @@ int main(int argc, char **argv)
         fresh.rounds = argc == 3 ? (int)strtol(argv[2], NULL, 10) : 2000;
         return run_fresh();
     }
+    if (strcmp(what, "ended") == 0)
+        return run_ended();
     MUST(cuStreamCreate(&stream, 0));
     MUST(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
     sides[0].event = sides[1].event = event;

@@ -54,7 +54,7 @@ static bool at_once(struct map_call *call, cl_uint *n, const cl_event **waits)
         if (!call->blocking || !submit_drain(queue, *n, *waits))
             return false;
     }
-    if (!spread_admits(draft, call->blocking))
+    if (!submit_alone(draft, call->blocking) || !spread_admits(draft, call->blocking))
         return false;
     if (!direct_enter(&draft->base, call->blocking)) {
         spread_over(draft);

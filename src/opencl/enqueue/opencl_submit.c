@@ -81,6 +81,24 @@ bool submit_unhindered(struct queue_record *queue, cl_uint n, const cl_event *wa
     return !list.pending && !list.n_pass && submit_idle(queue);
 }
 
+bool submit_alone(const struct opencl_command *draft, cl_bool blocking)
+{
+    const struct command *base = &draft->base;
+    struct mark *mark;
+
+    if (!base->leased || !base->queue->in_order || !(base->policy.online || recorder_on()) ||
+        !command_queue_changes(base->queue, base->runs_on->kind))
+        return true;
+    if (blocking)
+        graph_wait_queue(base->queue, true);
+    mark = flight_elsewhere(base->runs_on, base->queue);
+    if (mark && blocking)
+        (void)opencl_driver.mark_wait(mark);
+    if (mark)
+        opencl_driver.mark_drop(mark);
+    return blocking || (!mark && graph_queue_over(base->queue, true));
+}
+
 bool submit_drain(struct queue_record *queue, cl_uint n, const cl_event *waits)
 {
     struct wait_list list;
@@ -284,8 +302,11 @@ static bool may_go_now(struct submission *s)
     if (!submit_idle(draft->queue) || s->list.pending)
         return false;
     if (kind_of(draft)->launch) /* only if the launch stays on its device and whole */
-        return !(s->spreads && kind_of(draft)->cut_by_time && spread_wants(draft)) && launch_direct(draft);
-    return !s->cut || (s->blocking && validate_draft(draft) == CL_SUCCESS && await_passed(&s->list));
+        return !(s->spreads && kind_of(draft)->cut_by_time && spread_wants(draft)) && launch_direct(draft) &&
+               submit_alone(draft, s->blocking);
+    if (s->cut && !(s->blocking && validate_draft(draft) == CL_SUCCESS && await_passed(&s->list)))
+        return false;
+    return submit_alone(draft, s->blocking);
 }
 
 cl_int submit_command(struct opencl_command *draft, cl_bool blocking, cl_uint n, const cl_event *waits,

@@ -31,4 +31,10 @@ bool submit_unhindered(struct queue_record *queue, cl_uint n, const cl_event *wa
  */
 bool submit_drain(struct queue_record *queue, cl_uint n, const cl_event *waits);
 
+/*
+ * Before the calling thread enters the draft's engine: no engine is held while another one works.
+ * Is all that is before the draft in its queue, on another engine, over? blocking: waits for it.
+ */
+bool submit_alone(const struct opencl_command *draft, cl_bool blocking);
+
 #endif
