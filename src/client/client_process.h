@@ -12,6 +12,7 @@
 
 struct client_process {
     struct session *_Atomic offered; /* join_offer() */
+    atomic_uint n_sessions;          /* so far, also before a fork */
     atomic_int n_cores;              /* cores that this process may use; 0: not yet counted (lease.c) */
     pthread_mutex_t hooks_lock;
     const struct join_hooks *hooks; /* join_find(); hooks_lock */

@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "base/patience.h"
+#include "client/client_process.h"
 #include "client/program_name.h"
 #include "client/session_private.h"
 #include "wire/rank.h"
@@ -171,6 +172,7 @@ static int make_session(const struct settings *settings, const struct session_li
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&session->welcomed, &attributes);
     pthread_condattr_destroy(&attributes);
+    session->number = atomic_fetch_add(&client_process.n_sessions, 1) + 1;
     session->apart = NSEC_MAX;
     session->plan = (struct frame_plan){.flags = PLAN_SLICING};
     session->never_lingers = getenv("BATON_TEST_NO_LINGER") != NULL;

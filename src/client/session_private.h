@@ -78,8 +78,8 @@ struct session {
     _Atomic bool gpu_done; /* the running job has reported that it is done with the GPU */
     bool explicit_jobs;
     _Atomic uint32_t job_number;
-    _Atomic pid_t job_thread; /* the one that began the newest job */
-    uint64_t job_mark;        /* jobs_lock, as the next three: as in struct page */
+    unsigned number;   /* from 1; of the sessions of this process, and of those that it was forked from */
+    uint64_t job_mark; /* jobs_lock, as the next three: as in struct page */
     baton_nsec used;
     baton_nsec released_at;
     baton_nsec apart; /* to be noted in a page (page_note_apart()); NSEC_MAX: nothing */

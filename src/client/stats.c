@@ -179,14 +179,19 @@ static void tell_daemon(struct session *session, uint32_t what, baton_nsec deadl
     pthread_mutex_unlock(&session->lock);
 }
 
-/* The thread that begins a job works for it: it has the program's rank, and batond knows it. */
+static _Thread_local unsigned named_in; /* the number of the session that was told of this thread */
+
+/*
+ * The thread that begins a job works for it: it has the program's rank, and batond knows it. Each
+ * synchronous launch may be a job, so that there is no system call in the common case.
+ */
 static void name_thread(struct session *session)
 {
-    pid_t tid = gettid();
-
-    if (atomic_exchange_explicit(&session->job_thread, tid, memory_order_relaxed) != tid &&
-        !session_has_thread(session, tid))
-        session_register_thread(session, tid);
+    if (named_in == session->number)
+        return;
+    named_in = session->number;
+    if (!session_has_thread(session, gettid()))
+        session_register_thread(session, gettid());
 }
 
 /* release_at: the release that the program states; NULL: not stated. */
