@@ -5,17 +5,6 @@
 #include "cuda/front.h"
 #include "cuda/migrate/moved_memory.h"
 
-bool validate_device_range(CUdeviceptr address, size_t size)
-{
-    CUdeviceptr begin = 0;
-    size_t length = 0;
-
-    if (migrate_on() && !memory_may_touch(address, size))
-        return false;
-    return cuda_front.genuine.cuMemGetAddressRange_v2(&begin, &length, address) == CUDA_SUCCESS &&
-           address - begin <= length && size <= length - (address - begin);
-}
-
 /* Of what the driver knows; 0: it does not know it. */
 static unsigned memory_type(CUdeviceptr address)
 {
@@ -25,6 +14,34 @@ static unsigned memory_type(CUdeviceptr address)
                    CUDA_SUCCESS
                ? type
                : 0;
+}
+
+/*
+ * The device memory that the address lies in. A driver that does not tell it in one way may tell it
+ * in the other. What is not known makes the call wait for its turn, which the program may not expect.
+ */
+static bool known_range(CUdeviceptr address, CUdeviceptr *ret_begin, size_t *ret_length)
+{
+    const struct genuine *genuine = &cuda_front.genuine;
+
+    if (genuine->cuMemGetAddressRange_v2(ret_begin, ret_length, address) == CUDA_SUCCESS)
+        return true;
+    return memory_type(address) == CU_MEMORYTYPE_DEVICE &&
+           genuine->cuPointerGetAttribute(ret_begin, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, address) ==
+               CUDA_SUCCESS &&
+           genuine->cuPointerGetAttribute(ret_length, CU_POINTER_ATTRIBUTE_RANGE_SIZE, address) ==
+               CUDA_SUCCESS;
+}
+
+bool validate_device_range(CUdeviceptr address, size_t size)
+{
+    CUdeviceptr begin = 0;
+    size_t length = 0;
+
+    if (migrate_on() && !memory_may_touch(address, size))
+        return false;
+    return known_range(address, &begin, &length) && address - begin <= length &&
+           size <= length - (address - begin);
 }
 
 bool validate_known(const void *memory)
