@@ -7,6 +7,7 @@
 #define DAEMON_EDGE_PROCESSES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 #include "daemon/cores.h"
@@ -15,8 +16,8 @@
 #define PROCESSES_THREADS 256 /* of one process; further ones are not looked at */
 
 struct processes {
-    int folder;       /* /proc, or -1 */
-    char bytes[1024]; /* directory entries that were read: about 30 */
+    int folder;                             /* /proc, or -1 */
+    _Alignas(max_align_t) char bytes[1024]; /* directory entries that were read: about 30 */
     ssize_t n, at;
 };
 
