@@ -18,7 +18,7 @@ static unsigned memory_type(CUdeviceptr address)
 
 /*
  * The device memory that the address lies in. A driver that does not tell it in one way may tell it
- * in the other. What is not known makes the call wait for its turn, which the program may not expect.
+ * in the other. If it is not known, the call waits for its turn, which a program may not expect.
  */
 static bool known_range(CUdeviceptr address, CUdeviceptr *ret_begin, size_t *ret_length)
 {
