@@ -22,11 +22,7 @@ open_and_stay() { # OPENER'S ARGUMENTS
     rm -f "$scratch/go.ready"
     under --require-daemon -- "$opener" "$@" "$scratch/go" >"$scratch/out" 2>"$scratch/err" &
     program=$!
-    for _ in $(seq 6000); do
-        [ -e "$scratch/go.ready" ] && return
-        kill -0 $program 2>/dev/null || return
-        sleep 0.05
-    done
+    await $program [ -e "$scratch/go.ready" ] || true # the caller looks at what it said
 }
 end_with() { # STATUS NAME
     rm -f "$scratch/go"
@@ -34,15 +30,13 @@ end_with() { # STATUS NAME
     [ $? -eq "$1" ]
     verdict $? "$2: ends with $1: $(tail -n 1 "$scratch/out") $(tail -n 1 "$scratch/err")"
 }
+status_has() { # NOTICE TEXT
+    "$build/baton" status >"$scratch/status" 2>&1
+    grep -q "($1)" "$scratch/status" && grep -q "$2" "$scratch/status"
+}
 # Waits: what a program says is on its way to batond.
 status_says() { # NOTICE TEXT
-    for _ in $(seq 6000); do
-        "$build/baton" status >"$scratch/status" 2>&1
-        grep -q "($1)" "$scratch/status" && grep -q "$2" "$scratch/status" && return
-        kill -0 "$program" 2>/dev/null || return
-        sleep 0.05
-    done
-    return 1
+    await "$program" status_has "$@"
 }
 stats_say() { grep -q "\"reason\": \"$1\".*\"detail\": \"[^\"]*$2" "$scratch/stats"; }
 

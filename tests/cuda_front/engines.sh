@@ -17,22 +17,18 @@ mkfifo "$scratch/end"
 beside() { # WAY NAME, then how `baton run` is called for the first program
     local way=$1 name=$2 first
     shift 2
-    "$@" -- timeout -s KILL 300 "$program" "$name" "$kernels" <"$scratch/end" >"$scratch/first" 2>&1 &
+    "$@" -- timeout -s KILL "$hangs" "$program" "$name" "$kernels" <"$scratch/end" >"$scratch/first" 2>&1 &
     first=$!
     exec 3>"$scratch/end"
-    for _ in $(seq 6000); do
-        grep -q asked "$scratch/first" && break
-        kill -0 "$first" 2>/dev/null || break
-        sleep 0.05
-    done
-    "$build/baton" run --device cpu --priority 80 --require-daemon -- timeout -s KILL "$patience" \
+    await "$first" grep -q asked "$scratch/first"
+    verdict $? "$name, $way: the first program asks for the copy"
+    "$build/baton" run --device cpu --priority 80 --require-daemon -- timeout -s KILL "$hangs" \
         "$program" other "$kernels" >"$scratch/other" 2>&1 3>&-
     verdict $? "$name, $way: another program copies while the kernel runs: $(tail -n 1 "$scratch/other")"
     exec 3>&-
     wait "$first"
     verdict $? "$name, $way: the copy is behind the kernel: $(tail -n 1 "$scratch/first")"
 }
-patience=60 # seconds: as long as a copy may take on a machine that has much else to do
 
 start_daemon
 first=("$build/baton" run --device cpu --priority 10 --require-daemon)

@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "captured_graphs.h"
+#include "one_rule.h"
 
 enum { FETCHED = GATES - 1 };
 
@@ -405,24 +406,9 @@ static void beside(void)
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        void (*run)(void);
-    } cases[] = {{"newest", newest},   {"behind", behind}, {"later", later}, {"waits", waits},
-                 {"changed", changed}, {"again", again},   {"given", given}, {"ended", ended},
-                 {"refused", refused}, {"beside", beside}};
+    static const struct rule rules[] = {
+        {"newest", newest}, {"behind", behind}, {"later", later}, {"waits", waits},     {"changed", changed},
+        {"again", again},   {"given", given},   {"ended", ended}, {"refused", refused}, {"beside", beside}};
 
-    if (argc != 3)
-        return 2;
-    kernels = argv[2];
-    MUST(cuInit(0));
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        if (strcmp(cases[i].name, argv[1]) != 0)
-            continue;
-        open_context();
-        cases[i].run();
-        printf("%s\n", n_wrong ? "wrong" : "right");
-        return n_wrong > 0;
-    }
-    return 2;
+    return run_one_rule(rules, sizeof rules / sizeof rules[0], argc, argv);
 }

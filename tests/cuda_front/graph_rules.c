@@ -23,6 +23,7 @@
 
 #include "asleep.h"
 #include "captured_graphs.h"
+#include "one_rule.h"
 
 /*
  * Opens gate 1, and then gate 0, when the main thread has made its next calls: it is in one that
@@ -361,31 +362,16 @@ static void attributes(void)
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        void (*run)(void);
-    } cases[] = {{"held", held},
-                 {"recorded", recorded},
-                 {"external", external},
-                 {"turns", turns},
-                 {"fork", fork_to_own},
-                 {"beside", beside},
-                 {"left", left},
-                 {"moved", moved},
-                 {"completion", completion},
-                 {"attributes", attributes}};
+    static const struct rule rules[] = {{"held", held},
+                                        {"recorded", recorded},
+                                        {"external", external},
+                                        {"turns", turns},
+                                        {"fork", fork_to_own},
+                                        {"beside", beside},
+                                        {"left", left},
+                                        {"moved", moved},
+                                        {"completion", completion},
+                                        {"attributes", attributes}};
 
-    if (argc != 3)
-        return 2;
-    kernels = argv[2];
-    MUST(cuInit(0));
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        if (strcmp(cases[i].name, argv[1]) != 0)
-            continue;
-        open_context();
-        cases[i].run();
-        printf("%s\n", n_wrong ? "wrong" : "right");
-        return n_wrong > 0;
-    }
-    return 2;
+    return run_one_rule(rules, sizeof rules / sizeof rules[0], argc, argv);
 }

@@ -39,13 +39,14 @@ print(sum(float(value) for labels, value in re.findall(r"(?m)^%s\{(.*)\} (\S+)$"
           if label in labels))
 PY
 }
+is_counted() { # NAME LABEL
+    case $(metric "$1" "$2") in
+    '' | 0 | 0.0) return 1 ;;
+    esac
+}
 # Waits until a number is above zero.
 await_metric() { # NAME LABEL
-    for _ in $(seq 3000); do
-        [ "$(metric "$1" "$2")" != 0 ] && [ "$(metric "$1" "$2")" != 0.0 ] && return
-        sleep 0.05
-    done
-    return 1
+    await "$daemon" is_counted "$@"
 }
 
 start_daemon --config "$scratch/config"
@@ -72,10 +73,8 @@ verdict $? "a task that does not fit is refused: $(cat "$scratch/arm")"
 rm "$scratch/go"
 wait "$eye" && wait "$ear"
 verdict $? "the programs are well: $(tail -n 1 "$scratch/eye") $(tail -n 1 "$scratch/ear")"
-for _ in $(seq 6000); do # until batond has seen that they are gone
-    "$build/baton" status --json | grep -q '"clients": *\[\]' && break
-    sleep 0.05
-done
+await "$daemon" has_clients 0
+verdict $? "batond has seen that they are gone"
 task arm >"$scratch/arm" 2>&1
 verdict $? "it is admitted when the others are gone: $(tail -n 1 "$scratch/arm")"
 report

@@ -458,27 +458,15 @@ static void crowd(void)
     expect(all_words_are(to, 7), "... and runs");
 }
 
+#include "one_rule.h"
+
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        void (*run)(void);
-    } cases[] = {{"own", own},           {"many", many},       {"left", left},       {"managed", managed},
-                 {"peer", peer},         {"reset", reset},     {"capture", capture}, {"query", query},
-                 {"attached", attached}, {"visible", visible}, {"buffer", buffer},   {"wide", wide},
-                 {"crowd", crowd}};
+    static const struct rule rules[] = {{"own", own},         {"many", many},     {"left", left},
+                                        {"managed", managed}, {"peer", peer},     {"reset", reset},
+                                        {"capture", capture}, {"query", query},   {"attached", attached},
+                                        {"visible", visible}, {"buffer", buffer}, {"wide", wide},
+                                        {"crowd", crowd}};
 
-    if (argc != 3)
-        return 2;
-    kernels = argv[2];
-    MUST(cuInit(0));
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        if (strcmp(cases[i].name, argv[1]) != 0)
-            continue;
-        open_context();
-        cases[i].run();
-        printf("%s\n", n_wrong ? "wrong" : "right");
-        return n_wrong > 0;
-    }
-    return 2;
+    return run_one_rule(rules, sizeof rules / sizeof rules[0], argc, argv);
 }

@@ -347,12 +347,42 @@ struct frame claims_ask(struct server *server, enum query_what what, uint32_t in
     return answer;
 }
 
-enum model_rule claims_rule(struct server *server)
+enum model_rule claims_rule_of(struct server *server, uint32_t task)
 {
-    struct frame answer = claims_ask(server, QUERY_TASK, 0);
+    struct frame answer = claims_ask(server, QUERY_TASK, task);
 
     ck_assert_int_eq(answer.type, FRAME_ABOUT_TASK);
     return (enum model_rule)answer.about_task.rule;
+}
+
+enum model_rule claims_rule(struct server *server)
+{
+    return claims_rule_of(server, 0);
+}
+
+void claims_expect_rules(struct server *server, enum model_rule of_eye, enum model_rule of_ear)
+{
+    ck_assert_uint_eq(claims_rule_of(server, 0), of_eye);
+    ck_assert_uint_eq(claims_rule_of(server, 1), of_ear);
+}
+
+void claims_say_late(struct server *server, unsigned peer, baton_nsec release_at, baton_nsec bound)
+{
+    struct frame late = {.type = FRAME_LATE,
+                         .late = {.flags = LATE_EXCEEDED,
+                                  .release_at = (uint64_t)release_at,
+                                  .end_at = (uint64_t)(release_at + bound + 1),
+                                  .limit = (uint64_t)bound}};
+
+    claims_say(server, peer, &late);
+}
+
+void claims_disturb(struct server *server)
+{
+    unsigned outsider = claims_join(server, "hog", 0, 0);
+
+    (void)claims_dies(server, outsider);
+    ck_assert(!server_has(server, outsider));
 }
 
 /* Is there a difference in this field (of this task)? *ret_n: of how many. */

@@ -70,6 +70,11 @@ bool claims_dies(struct server *server, unsigned peer);
 /* A client says something. */
 void claims_say(struct server *server, unsigned peer, const struct frame *frame);
 
+/* A client says that its job, which ends just beyond this bound, exceeded it. */
+void claims_say_late(struct server *server, unsigned peer, baton_nsec release_at, baton_nsec bound);
+/* A program outside of the plan comes and goes. */
+void claims_disturb(struct server *server);
+
 /* A client begins or ends a job: in its page, and with a frame. */
 void claims_job_begins(struct server *server, unsigned peer, baton_nsec release_at);
 void claims_job_ends(struct server *server, unsigned peer);
@@ -77,6 +82,8 @@ void claims_job_ends(struct server *server, unsigned peer);
 /* One question of a monitor, a quarter of a second after the last. */
 struct frame claims_ask(struct server *server, enum query_what what, uint32_t index);
 enum model_rule claims_rule(struct server *server); /* of the task eye */
+enum model_rule claims_rule_of(struct server *server, uint32_t task);
+void claims_expect_rules(struct server *server, enum model_rule of_eye, enum model_rule of_ear);
 
 /* Is there a difference in this field (of this task, "": of the plan)? Then *ret_frame is it. */
 bool claims_differs(struct server *server, const char *field, const char *task, struct frame *ret_frame);

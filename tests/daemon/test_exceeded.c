@@ -24,46 +24,6 @@ static void start(void)
     free(text);
 }
 
-static uint32_t rule_of(uint32_t task)
-{
-    struct frame answer = claims_ask(server, QUERY_TASK, task);
-
-    ck_assert_int_eq(answer.type, FRAME_ABOUT_TASK);
-    return answer.about_task.rule;
-}
-
-static void expect(enum model_rule of_eye, enum model_rule of_ear)
-{
-    ck_assert_uint_eq(rule_of(0), of_eye);
-    ck_assert_uint_eq(rule_of(1), of_ear);
-}
-
-static void has_a_job(unsigned peer)
-{
-    claims_job_begins(server, peer, claims_world.now_at);
-    claims_job_ends(server, peer);
-}
-
-/* A program outside of the plan comes and goes. */
-static void disturb(void)
-{
-    unsigned outsider = claims_join(server, "hog", 0, 0);
-
-    (void)claims_dies(server, outsider);
-    ck_assert(!server_has(server, outsider));
-}
-
-static void say_late(unsigned peer, baton_nsec release_at, baton_nsec limit)
-{
-    struct frame late = {.type = FRAME_LATE,
-                         .late = {.flags = LATE_EXCEEDED,
-                                  .release_at = (uint64_t)release_at,
-                                  .end_at = (uint64_t)(release_at + limit + 1),
-                                  .limit = (uint64_t)limit}};
-
-    claims_say(server, peer, &late);
-}
-
 START_TEST(a_job_that_was_released_before_the_return_is_not_covered)
 {
     baton_nsec before_at;
@@ -73,19 +33,19 @@ START_TEST(a_job_that_was_released_before_the_return_is_not_covered)
     before_at = claims_world.now_at;
     claims_job_begins(server, eye, before_at);
     claims_job_begins(server, ear, before_at);
-    disturb();
+    claims_disturb(server);
     claims_world.now_at += NSEC_PER_MS;
     claims_job_ends(server, ear);
     claims_job_ends(server, eye); /* an idle instant */
-    say_late(eye, before_at, claims_tasks[0].bound);
-    say_late(eye, claims_world.now_at, claims_tasks[0].bound); /* in the event of the return */
+    claims_say_late(server, eye, before_at, claims_tasks[0].bound);
+    claims_say_late(server, eye, claims_world.now_at, claims_tasks[0].bound); /* in the event of the return */
     about = claims_ask(server, QUERY_TASK, 0);
     ck_assert_uint_eq(about.about_task.rule, RULE_MET);
-    say_late(eye, before_at, claims_tasks[0].bound); /* reported when the claim was back */
+    claims_say_late(server, eye, before_at, claims_tasks[0].bound); /* reported when the claim was back */
     about = claims_ask(server, QUERY_TASK, 0);
     ck_assert_uint_eq(about.about_task.exceeded, 3);
     ck_assert_uint_eq(about.about_task.unclaimed, 3);
-    say_late(eye, claims_world.now_at, claims_tasks[0].bound);
+    claims_say_late(server, eye, claims_world.now_at, claims_tasks[0].bound);
     about = claims_ask(server, QUERY_TASK, 0);
     ck_assert_uint_eq(about.about_task.exceeded, 4);
     ck_assert_uint_eq(about.about_task.unclaimed, 3);
@@ -101,20 +61,20 @@ START_TEST(a_job_beyond_its_claimed_bound_ends_the_claims)
     start();
     before_at = claims_world.now_at;
     claims_world.now_at += PERIOD / 2;
-    has_a_job(eye);
+    claims_has_a_job(server, eye);
     claims_job_begins(server, ear, claims_world.now_at);
-    expect(RULE_MET, RULE_MET);
+    claims_expect_rules(server, RULE_MET, RULE_MET);
     claims_world.now_at += PERIOD;
-    has_a_job(eye);
-    say_late(eye, claims_world.now_at, claims_tasks[0].bound);
-    expect(RULE_MET, RULE_IDLE); /* eye is idle, and above ear */
+    claims_has_a_job(server, eye);
+    claims_say_late(server, eye, claims_world.now_at, claims_tasks[0].bound);
+    claims_expect_rules(server, RULE_MET, RULE_IDLE); /* eye is idle, and above ear */
     claims_job_ends(server, ear);
-    has_a_job(ear);
-    has_a_job(eye);
-    expect(RULE_MET, RULE_MET);
+    claims_has_a_job(server, ear);
+    claims_has_a_job(server, eye);
+    claims_expect_rules(server, RULE_MET, RULE_MET);
     claims_job_begins(server, ear, claims_world.now_at);
-    say_late(eye, before_at, claims_tasks[0].bound); /* it was not claimed */
-    expect(RULE_MET, RULE_MET);
+    claims_say_late(server, eye, before_at, claims_tasks[0].bound); /* it was not claimed */
+    claims_expect_rules(server, RULE_MET, RULE_MET);
     server_free(server);
 }
 END_TEST

@@ -9,20 +9,6 @@ static struct server *server;
 static unsigned eye, ear;        /* eye is the more urgent one */
 static uint32_t used_by_clients; /* HELLO_USED: they count engine time themselves */
 
-static uint32_t rule_of(uint32_t task)
-{
-    struct frame answer = claims_ask(server, QUERY_TASK, task);
-
-    ck_assert_int_eq(answer.type, FRAME_ABOUT_TASK);
-    return answer.about_task.rule;
-}
-
-static void expect(enum model_rule of_eye, enum model_rule of_ear)
-{
-    ck_assert_uint_eq(rule_of(0), of_eye);
-    ck_assert_uint_eq(rule_of(1), of_ear);
-}
-
 static void start_with(const struct plan *plan)
 {
     struct config config = claims_plain_config();
@@ -47,54 +33,29 @@ static void start(void)
     start_with(&plan);
 }
 
-static void has_a_job(unsigned peer)
-{
-    claims_job_begins(server, peer, claims_world.now_at);
-    claims_job_ends(server, peer);
-}
-
-/* A program outside of the plan comes and goes. */
-static void disturb(void)
-{
-    unsigned outsider = claims_join(server, "hog", 0, 0);
-
-    (void)claims_dies(server, outsider);
-    ck_assert(!server_has(server, outsider));
-}
-
-static void say_late(unsigned peer, baton_nsec release_at, baton_nsec limit)
-{
-    struct frame late = {.type = FRAME_LATE,
-                         .late = {.flags = LATE_EXCEEDED,
-                                  .release_at = (uint64_t)release_at,
-                                  .end_at = (uint64_t)(release_at + limit + 1),
-                                  .limit = (uint64_t)limit}};
-
-    claims_say(server, peer, &late);
-}
-
 START_TEST(a_delayed_job_that_is_pending_when_the_outsider_leaves_keeps_the_claim_away)
 {
     unsigned outsider;
     baton_nsec release_at;
 
     start();
-    has_a_job(ear);
-    expect(RULE_MET, RULE_MET);
+    claims_has_a_job(server, ear);
+    claims_expect_rules(server, RULE_MET, RULE_MET);
     outsider = claims_join(server, "hog", 0, 0);
-    expect(RULE_OUTSIDER, RULE_OUTSIDER);
+    claims_expect_rules(server, RULE_OUTSIDER, RULE_OUTSIDER);
     release_at = claims_world.now_at;
     claims_job_begins(server, eye, release_at);
     (void)claims_dies(server, outsider);
-    expect(RULE_IDLE, RULE_IDLE);
-    say_late(eye, release_at, claims_tasks[0].bound);
+    claims_expect_rules(server, RULE_IDLE, RULE_IDLE);
+    claims_say_late(server, eye, release_at, claims_tasks[0].bound);
     claims_job_ends(server, eye);
     ck_assert_uint_eq(claims_ask(server, QUERY_TASK, 0).about_task.exceeded, 1);
     ck_assert_uint_eq(claims_ask(server, QUERY_TASK, 0).about_task.unclaimed, 1);
-    expect(RULE_IDLE, RULE_IDLE); /* it ended after its next release, which may be pending */
-    has_a_job(ear);
-    has_a_job(eye);
-    expect(RULE_MET, RULE_MET);
+    claims_expect_rules(server, RULE_IDLE,
+                        RULE_IDLE); /* it ended after its next release, which may be pending */
+    claims_has_a_job(server, ear);
+    claims_has_a_job(server, eye);
+    claims_expect_rules(server, RULE_MET, RULE_MET);
     server_free(server);
 }
 END_TEST
@@ -103,19 +64,19 @@ END_TEST
 START_TEST(the_system_is_not_asked_about_threads_before_a_claim_can_return)
 {
     start();
-    has_a_job(ear);
+    claims_has_a_job(server, ear);
     claims_job_begins(server, eye, claims_world.now_at);
-    disturb();
+    claims_disturb(server);
     claims_world.asked = 0;
     for (int i = 0; i < 10; i++) {
-        has_a_job(ear);
+        claims_has_a_job(server, ear);
         claims_world.now_at += NSEC_PER_MS;
         server_tick(server, claims_world.now_at);
     }
     ck_assert_uint_eq(claims_world.asked, 0);
     claims_job_ends(server, eye);
     ck_assert_uint_gt(claims_world.asked, 0);
-    expect(RULE_MET, RULE_MET);
+    claims_expect_rules(server, RULE_MET, RULE_MET);
     server_free(server);
 }
 END_TEST
@@ -125,8 +86,8 @@ START_TEST(an_outsider_that_came_and_went_between_two_questions_is_remembered)
 {
     start();
     claims_job_begins(server, eye, claims_world.now_at);
-    disturb();
-    expect(RULE_IDLE, RULE_IDLE);
+    claims_disturb(server);
+    claims_expect_rules(server, RULE_IDLE, RULE_IDLE);
     server_free(server);
 }
 END_TEST
@@ -137,21 +98,21 @@ START_TEST(under_fixed_priorities_a_task_waits_for_itself_and_those_above)
     start();
     claims_job_begins(server, eye, claims_world.now_at);
     claims_job_begins(server, ear, claims_world.now_at);
-    disturb();
+    claims_disturb(server);
     claims_job_ends(server, eye);
-    expect(RULE_MET, RULE_IDLE);
+    claims_expect_rules(server, RULE_MET, RULE_IDLE);
     claims_job_begins(server, eye, claims_world.now_at);
     claims_job_ends(server, ear);
-    expect(RULE_MET, RULE_IDLE);
+    claims_expect_rules(server, RULE_MET, RULE_IDLE);
     claims_job_ends(server, eye);
-    has_a_job(ear);
-    has_a_job(eye);
-    expect(RULE_MET, RULE_MET);
+    claims_has_a_job(server, ear);
+    claims_has_a_job(server, eye);
+    claims_expect_rules(server, RULE_MET, RULE_MET);
 
     claims_job_begins(server, eye, claims_world.now_at);
-    disturb();
-    has_a_job(ear);
-    expect(RULE_IDLE, RULE_IDLE);
+    claims_disturb(server);
+    claims_has_a_job(server, ear);
+    claims_expect_rules(server, RULE_IDLE, RULE_IDLE);
     server_free(server);
 }
 END_TEST
@@ -159,19 +120,19 @@ END_TEST
 START_TEST(a_release_that_no_program_has_begun_yet_may_be_pending)
 {
     start();
-    disturb();
-    expect(RULE_IDLE, RULE_IDLE); /* no job was ever seen */
-    has_a_job(eye);
+    claims_disturb(server);
+    claims_expect_rules(server, RULE_IDLE, RULE_IDLE); /* no job was ever seen */
+    claims_has_a_job(server, eye);
     claims_world.now_at += PERIOD - 1; /* the latest instant at which eye has no further release */
     claims_job_begins(server, ear, claims_world.now_at);
     claims_job_ends(server, ear);
-    expect(RULE_MET, RULE_MET);
-    disturb();
-    has_a_job(eye);
+    claims_expect_rules(server, RULE_MET, RULE_MET);
+    claims_disturb(server);
+    claims_has_a_job(server, eye);
     claims_world.now_at += PERIOD; /* eye's next release is due */
-    disturb();
-    has_a_job(ear);
-    expect(RULE_IDLE, RULE_IDLE);
+    claims_disturb(server);
+    claims_has_a_job(server, ear);
+    claims_expect_rules(server, RULE_IDLE, RULE_IDLE);
     server_free(server);
 }
 END_TEST
@@ -185,15 +146,15 @@ START_TEST(an_engine_that_is_used_outside_of_a_job_is_not_idle)
     start();
     memcpy(attach.attach.device, GPU, sizeof GPU);
     claims_say(server, eye, &attach);
-    has_a_job(ear);
+    claims_has_a_job(server, ear);
     claims_say(server, eye, &request);
-    disturb();
-    has_a_job(eye);
-    expect(RULE_IDLE, RULE_IDLE);
-    has_a_job(ear);
+    claims_disturb(server);
+    claims_has_a_job(server, eye);
+    claims_expect_rules(server, RULE_IDLE, RULE_IDLE);
+    claims_has_a_job(server, ear);
     claims_say(server, eye, &release);
-    has_a_job(eye);
-    expect(RULE_MET, RULE_MET);
+    claims_has_a_job(server, eye);
+    claims_expect_rules(server, RULE_MET, RULE_MET);
     server_free(server);
 }
 END_TEST
@@ -210,15 +171,15 @@ START_TEST(a_killed_program_whose_work_drains_ends_the_claim)
     claims_job_begins(server, eye, claims_world.now_at);
     claims_job_begins(server, ear, claims_world.now_at);
     claims_say(server, ear, &request);
-    expect(RULE_MET, RULE_MET);
+    claims_expect_rules(server, RULE_MET, RULE_MET);
     ck_assert(claims_dies(server, ear));
-    expect(RULE_DRAINING, RULE_DRAINING);
+    claims_expect_rules(server, RULE_DRAINING, RULE_DRAINING);
     server_exited(server, ear, claims_world.now_at);
     ck_assert(!server_has(server, ear));
-    expect(RULE_IDLE, RULE_IDLE);
+    claims_expect_rules(server, RULE_IDLE, RULE_IDLE);
     claims_job_ends(server, eye);
-    has_a_job(eye);
-    expect(RULE_MET, RULE_MET);
+    claims_has_a_job(server, eye);
+    claims_expect_rules(server, RULE_MET, RULE_MET);
     server_free(server);
 }
 END_TEST
@@ -247,20 +208,20 @@ START_TEST(a_hold_that_outlasts_its_piece_ends_the_claims)
         claims_say(server, ear, &request);
         claims_job_begins(server, eye, claims_world.now_at);
         claims_say(server, eye, &request);
-        expect(RULE_MET, RULE_MET); /* half a second later */
+        claims_expect_rules(server, RULE_MET, RULE_MET); /* half a second later */
         if (asked)
-            expect(RULE_LATE, RULE_LATE);
+            claims_expect_rules(server, RULE_LATE, RULE_LATE);
         else
             claims_world.now_at += NSEC_PER_SEC / 4;
         claims_say(server, ear, &release);
-        expect(RULE_IDLE, RULE_IDLE);
+        claims_expect_rules(server, RULE_IDLE, RULE_IDLE);
         claims_say(server, eye, &release);
         claims_job_ends(server, eye);
         claims_job_ends(server, ear);
         claims_world.now_at += PERIOD;
-        has_a_job(ear);
-        has_a_job(eye);
-        expect(RULE_MET, RULE_MET);
+        claims_has_a_job(server, ear);
+        claims_has_a_job(server, eye);
+        claims_expect_rules(server, RULE_MET, RULE_MET);
         server_free(server);
     }
     claims_tasks[1] = was;
@@ -288,24 +249,24 @@ START_TEST(a_holder_that_does_not_yield_in_time_ends_the_claims_until_it_does)
     claims_job_begins(server, eye, claims_world.now_at);
     claims_say(server, eye, &request);
     asked_at = claims_world.now_at;
-    expect(RULE_MET, RULE_MET);
+    claims_expect_rules(server, RULE_MET, RULE_MET);
     claims_world.now_at = asked_at + NSEC_PER_SEC - 1;
     server_tick(server, claims_world.now_at);
-    expect(RULE_MET, RULE_MET);
+    claims_expect_rules(server, RULE_MET, RULE_MET);
     server_tick(server, claims_world.now_at); /* half a second later */
-    expect(RULE_LATE, RULE_LATE);
+    claims_expect_rules(server, RULE_LATE, RULE_LATE);
     (void)claims_dies(server, eye);
     eye = claims_join(server, "eye", HELLO_TASK, PERIOD);
-    has_a_job(eye);
-    expect(RULE_LATE, RULE_LATE);
+    claims_has_a_job(server, eye);
+    claims_expect_rules(server, RULE_LATE, RULE_LATE);
     claims_say(server, ear, &release);
-    expect(RULE_IDLE, RULE_IDLE);
-    has_a_job(eye);
-    expect(RULE_MET, RULE_IDLE);
+    claims_expect_rules(server, RULE_IDLE, RULE_IDLE);
+    claims_has_a_job(server, eye);
+    claims_expect_rules(server, RULE_MET, RULE_IDLE);
     claims_job_ends(server, ear);
-    has_a_job(ear);
-    has_a_job(eye);
-    expect(RULE_MET, RULE_MET);
+    claims_has_a_job(server, ear);
+    claims_has_a_job(server, eye);
+    claims_expect_rules(server, RULE_MET, RULE_MET);
     server_free(server);
 }
 END_TEST
@@ -326,29 +287,29 @@ START_TEST(a_batch_within_a_job_ends_the_claims_until_it_is_over)
     attach.attach.index = 1;
     attach.attach.engine = ENGINE_COPY_IN;
     claims_say(server, ear, &attach);
-    has_a_job(eye);
+    claims_has_a_job(server, eye);
     claims_job_begins(server, eye, claims_world.now_at);
     claims_say(server, eye, &request);
     claims_job_begins(server, ear, claims_world.now_at);
-    expect(RULE_MET, RULE_MET);
+    claims_expect_rules(server, RULE_MET, RULE_MET);
     claims_say(server, ear, &batch);
-    expect(RULE_BATCH, RULE_BATCH); /* it waits, and keeps the copy engine from others */
+    claims_expect_rules(server, RULE_BATCH, RULE_BATCH); /* it waits, and keeps the copy engine from others */
     claims_say(server, eye, &release);
     claims_job_ends(server, eye);
-    has_a_job(eye);
-    expect(RULE_BATCH, RULE_BATCH); /* all tasks above are idle */
+    claims_has_a_job(server, eye);
+    claims_expect_rules(server, RULE_BATCH, RULE_BATCH); /* all tasks above are idle */
     claims_say(server, ear, &over);
-    has_a_job(eye);
-    expect(RULE_BATCH, RULE_BATCH); /* it still holds the copy engine */
+    claims_has_a_job(server, eye);
+    claims_expect_rules(server, RULE_BATCH, RULE_BATCH); /* it still holds the copy engine */
     over.group_release.leases = 2;
     claims_say(server, ear, &over);
-    expect(RULE_IDLE, RULE_IDLE);
-    has_a_job(eye);
-    expect(RULE_MET, RULE_IDLE);
+    claims_expect_rules(server, RULE_IDLE, RULE_IDLE);
+    claims_has_a_job(server, eye);
+    claims_expect_rules(server, RULE_MET, RULE_IDLE);
     claims_job_ends(server, ear);
-    has_a_job(ear);
-    has_a_job(eye);
-    expect(RULE_MET, RULE_MET);
+    claims_has_a_job(server, ear);
+    claims_has_a_job(server, eye);
+    claims_expect_rules(server, RULE_MET, RULE_MET);
     server_free(server);
 }
 END_TEST
@@ -358,15 +319,16 @@ START_TEST(a_program_that_comes_back_to_the_daemon_ends_the_claim)
 {
     start();
     (void)claims_dies(server, ear);
-    has_a_job(eye);
-    expect(RULE_MET, RULE_MET); /* a program that leaves between two jobs breaks no rule */
+    claims_has_a_job(server, eye);
+    claims_expect_rules(server, RULE_MET,
+                        RULE_MET); /* a program that leaves between two jobs breaks no rule */
     ear = claims_join(server, "ear", HELLO_TASK | HELLO_BEGAN, PERIOD);
-    expect(RULE_IDLE, RULE_IDLE);
-    has_a_job(eye);
-    expect(RULE_MET, RULE_IDLE);
-    has_a_job(ear);
-    has_a_job(eye);
-    expect(RULE_MET, RULE_MET);
+    claims_expect_rules(server, RULE_IDLE, RULE_IDLE);
+    claims_has_a_job(server, eye);
+    claims_expect_rules(server, RULE_MET, RULE_IDLE);
+    claims_has_a_job(server, ear);
+    claims_has_a_job(server, eye);
+    claims_expect_rules(server, RULE_MET, RULE_MET);
     server_free(server);
 }
 END_TEST
@@ -383,14 +345,14 @@ START_TEST(a_hold_from_before_the_connection_ends_the_claims_until_it_is_over)
     (void)claims_dies(server, ear);
     ear = claims_join(server, "ear", HELLO_TASK | HELLO_BEGAN, PERIOD);
     claims_say(server, ear, &attach);
-    has_a_job(eye);
-    expect(RULE_DRAINING, RULE_DRAINING);
+    claims_has_a_job(server, eye);
+    claims_expect_rules(server, RULE_DRAINING, RULE_DRAINING);
     claims_say(server, ear, &release);
-    has_a_job(eye);
-    expect(RULE_MET, RULE_IDLE);
-    has_a_job(ear);
-    has_a_job(eye);
-    expect(RULE_MET, RULE_MET);
+    claims_has_a_job(server, eye);
+    claims_expect_rules(server, RULE_MET, RULE_IDLE);
+    claims_has_a_job(server, ear);
+    claims_has_a_job(server, eye);
+    claims_expect_rules(server, RULE_MET, RULE_MET);
     server_free(server);
 }
 END_TEST
@@ -403,7 +365,7 @@ START_TEST(what_a_program_did_last_is_seen_when_it_leaves)
     claims_world.pages[eye]->counters[PAGE_COUNTER_UNSLICED_DRIVER] = 1;
     (void)claims_dies(server, eye);
     ck_assert(!server_has(server, eye));
-    expect(RULE_MET, RULE_IDLE); /* no job of eye is left */
+    claims_expect_rules(server, RULE_MET, RULE_IDLE); /* no job of eye is left */
     server_free(server);
 }
 END_TEST
@@ -420,9 +382,9 @@ START_TEST(a_task_without_a_deadline_need_not_be_idle)
     plan.tasks = tasks;
     start_with(&plan);
     claims_job_begins(server, ear, claims_world.now_at);
-    disturb();
-    has_a_job(eye);
-    expect(RULE_MET, RULE_NO_BOUND);
+    claims_disturb(server);
+    claims_has_a_job(server, eye);
+    claims_expect_rules(server, RULE_MET, RULE_NO_BOUND);
     server_tick(server, claims_world.now_at += NSEC_PER_SEC);
     ck_assert_int_gt(server_next_at(server), claims_world.now_at + PERIOD); /* nothing is looked for */
     server_free(server);
@@ -435,13 +397,13 @@ START_TEST(batond_looks_for_an_idle_instant_by_itself)
     start();
     claims_job_begins(server, eye, claims_world.now_at);
     claims_job_begins(server, ear, claims_world.now_at);
-    disturb();
+    claims_disturb(server);
     claims_world.pages[eye]->job_mark++;
     claims_world.pages[ear]->job_mark++;
     ck_assert_int_lt(server_next_at(server), claims_world.now_at + PERIOD / 2);
     claims_world.now_at = server_next_at(server);
     server_tick(server, claims_world.now_at);
-    expect(RULE_MET, RULE_MET);
+    claims_expect_rules(server, RULE_MET, RULE_MET);
     server_free(server);
 }
 END_TEST

@@ -73,21 +73,6 @@ static void job(unsigned program, bool explicit_job, baton_nsec at)
     session_job_end(programs[program], explicit_job, at + NSEC_PER_MS);
 }
 
-/* Lets batond look, at an instant that no job of these tests is near to. */
-static enum model_rule rule_of(uint32_t task)
-{
-    struct frame answer = claims_ask(server, QUERY_TASK, task);
-
-    ck_assert_int_eq(answer.type, FRAME_ABOUT_TASK);
-    return (enum model_rule)answer.about_task.rule;
-}
-
-static void expect(enum model_rule of_eye, enum model_rule of_ear)
-{
-    ck_assert_uint_eq(rule_of(0), of_eye);
-    ck_assert_uint_eq(rule_of(1), of_ear);
-}
-
 static unsigned times_reported(void)
 {
     unsigned n = 0;
@@ -122,7 +107,7 @@ START_TEST(jobs_that_are_a_period_apart_keep_the_claims)
         start();
         for (int i = 0; i < 5; i++)
             job(0, explicit_job, NSEC_PER_SEC + i * PERIOD);
-        expect(RULE_MET, RULE_MET);
+        claims_expect_rules(server, RULE_MET, RULE_MET);
         ck_assert_uint_eq(times_reported(), 0);
         finish();
     }
@@ -137,9 +122,9 @@ START_TEST(a_job_that_comes_before_its_period_ends_all_claims)
             start();
             job(program, explicit_job, NSEC_PER_SEC);
             job(program, explicit_job, NSEC_PER_SEC + PERIOD);
-            expect(RULE_MET, RULE_MET);
+            claims_expect_rules(server, RULE_MET, RULE_MET);
             job(program, explicit_job, NSEC_PER_SEC + 2 * PERIOD - 1);
-            expect(RULE_IDLE, RULE_IDLE);
+            claims_expect_rules(server, RULE_IDLE, RULE_IDLE);
             ck_assert_uint_eq(times_reported(), 1);
             finish();
         }
@@ -154,7 +139,7 @@ START_TEST(a_job_that_was_delayed_by_an_early_one_was_not_claimed)
     struct frame about;
 
     start();
-    expect(RULE_MET, RULE_MET);
+    claims_expect_rules(server, RULE_MET, RULE_MET);
     late.late.release_at = (uint64_t)claims_world.now_at;
     late.late.end_at = late.late.release_at + late.late.limit + 1;
     claims_say(server, peers[1], &late);
@@ -162,7 +147,7 @@ START_TEST(a_job_that_was_delayed_by_an_early_one_was_not_claimed)
     claims_world.now_at += PERIOD;
     for (unsigned i = 0; i < 2; i++)
         job(i, true, claims_world.now_at);
-    expect(RULE_MET, RULE_MET); /* the late job had ended the claims */
+    claims_expect_rules(server, RULE_MET, RULE_MET); /* the late job had ended the claims */
     late.late.release_at = (uint64_t)claims_world.now_at;
     late.late.end_at = late.late.release_at + late.late.limit + 1;
     job(0, true, claims_world.now_at);
@@ -190,7 +175,7 @@ START_TEST(a_job_that_begins_later_than_its_bound_ends_the_claims_at_once)
     for (int late = 0; late < 2; late++) {
         release_at += 2 * PERIOD;
         ck_assert_int_eq(session_job_begin_released(programs[0], release_at, release_at + bound + late), 0);
-        expect(late ? RULE_IDLE : RULE_MET, late ? RULE_IDLE : RULE_MET);
+        claims_expect_rules(server, late ? RULE_IDLE : RULE_MET, late ? RULE_IDLE : RULE_MET);
         session_job_end(programs[0], true, release_at + bound + late);
     }
     ck_assert_uint_eq(times_reported(), 1);
@@ -205,7 +190,7 @@ START_TEST(a_job_on_a_machine_that_changed_was_not_claimed)
     struct frame about;
 
     start();
-    expect(RULE_MET, RULE_MET);
+    claims_expect_rules(server, RULE_MET, RULE_MET);
     late.late.release_at = (uint64_t)claims_world.now_at;
     late.late.end_at = late.late.release_at + late.late.limit + 1;
     claims_world.now_at += NSEC_PER_SEC / 10;
@@ -229,14 +214,14 @@ START_TEST(the_first_job_of_a_process_must_be_a_period_after_the_last_of_the_for
         released_at = claims_world.now_at;
         job(1, true, released_at);
         job(0, true, released_at);
-        expect(RULE_MET, RULE_MET);
+        claims_expect_rules(server, RULE_MET, RULE_MET);
         atomic_store(&programs[0]->protocol.page, NULL);
         session_close(programs[0]);
         (void)claims_dies(server, peers[0]);
         join(0, PERIOD);
-        expect(RULE_MET, RULE_MET);
+        claims_expect_rules(server, RULE_MET, RULE_MET);
         session_job_begin(programs[0], true, released_at + PERIOD - early);
-        expect(early ? RULE_IDLE : RULE_MET, early ? RULE_IDLE : RULE_MET);
+        claims_expect_rules(server, early ? RULE_IDLE : RULE_MET, early ? RULE_IDLE : RULE_MET);
         session_job_end(programs[0], true, released_at + 2 * PERIOD);
         ck_assert_uint_eq(times_reported(), (unsigned)early);
         finish();
@@ -252,11 +237,11 @@ START_TEST(an_early_job_keeps_the_claims_away_until_it_has_ended)
     session_job_begin(programs[0], true, claims_world.now_at);
     server_look(server, claims_world.now_at);
     ck_assert_uint_eq(times_reported(), 1);
-    expect(RULE_IDLE, RULE_IDLE);
+    claims_expect_rules(server, RULE_IDLE, RULE_IDLE);
     session_job_end(programs[0], true, claims_world.now_at);
     job(0, true, claims_world.now_at); /* its next one, in time, with an idle instant behind it */
     job(1, true, claims_world.now_at);
-    expect(RULE_MET, RULE_MET);
+    claims_expect_rules(server, RULE_MET, RULE_MET);
     finish();
 }
 END_TEST
@@ -270,12 +255,12 @@ START_TEST(claims_begin_after_the_warm_up)
     for (int i = 0; i < 2; i++) {
         job(1, true, claims_world.now_at);
         session_job_begin(programs[0], true, claims_world.now_at);
-        expect(RULE_IDLE, RULE_IDLE);
+        claims_expect_rules(server, RULE_IDLE, RULE_IDLE);
         session_job_end(programs[0], true, claims_world.now_at);
     }
     job(1, true, claims_world.now_at);
     job(0, true, claims_world.now_at);
-    expect(RULE_MET, RULE_MET);
+    claims_expect_rules(server, RULE_MET, RULE_MET);
     finish();
 }
 END_TEST
@@ -288,7 +273,7 @@ START_TEST(a_stated_release_counts_and_not_the_begin)
     ck_assert_int_eq(
         session_job_begin_released(programs[0], NSEC_PER_SEC + PERIOD, NSEC_PER_SEC + PERIOD + 1), 0);
     session_job_end(programs[0], true, NSEC_PER_SEC + PERIOD + NSEC_PER_MS);
-    expect(RULE_MET, RULE_MET);
+    claims_expect_rules(server, RULE_MET, RULE_MET);
     finish();
 }
 END_TEST
@@ -303,7 +288,7 @@ START_TEST(a_planned_period_below_that_of_the_timer_allows_for_jitter)
             start_with(planned[exact], own ? PERIOD : planned[exact]);
             for (int i = 0; i < 50; i++)
                 job(0, false, NSEC_PER_SEC + i * PERIOD + i * 37 % 16 * NSEC_PER_MS / 100);
-            expect(exact ? RULE_IDLE : RULE_MET, exact ? RULE_IDLE : RULE_MET);
+            claims_expect_rules(server, exact ? RULE_IDLE : RULE_MET, exact ? RULE_IDLE : RULE_MET);
             finish();
         }
     }
@@ -322,10 +307,10 @@ START_TEST(commands_between_two_explicit_jobs_end_the_claims_until_a_job_has_end
     session_job_begin(programs[0], false, claims_world.now_at);
     server_look(server, claims_world.now_at); /* no job is running, and the commands are pending */
     ck_assert_uint_eq(times_reported(), 1);
-    expect(RULE_IDLE, RULE_IDLE);
+    claims_expect_rules(server, RULE_IDLE, RULE_IDLE);
     job(1, true, claims_world.now_at);
     job(0, true, claims_world.now_at);
-    expect(RULE_MET, RULE_MET);
+    claims_expect_rules(server, RULE_MET, RULE_MET);
     finish();
 }
 END_TEST
@@ -339,9 +324,9 @@ START_TEST(commands_that_begin_no_job_end_the_claims_unless_a_job_runs)
     start();
     session_job_begin(programs[0], false, NSEC_PER_SEC);
     ck_assert_int_eq(lease_group_take(programs[0], &engine, 1, &groups[0]), LEASE_GROUP_PASSED);
-    expect(RULE_MET, RULE_MET);
+    claims_expect_rules(server, RULE_MET, RULE_MET);
     ck_assert_int_eq(lease_group_take(programs[1], &engine, 1, &groups[1]), LEASE_GROUP_PASSED);
-    expect(RULE_IDLE, RULE_IDLE);
+    claims_expect_rules(server, RULE_IDLE, RULE_IDLE);
     lease_group_end(&groups[0]);
     lease_group_end(&groups[1]);
     finish();
@@ -355,10 +340,10 @@ START_TEST(the_first_explicit_job_must_be_a_period_after_an_inferred_one)
     job(0, false, NSEC_PER_SEC);
     ck_assert_int_lt(session_job_begin_released(programs[0], NSEC_PER_SEC + PERIOD, NSEC_PER_SEC), 0);
     job(0, true, NSEC_PER_SEC + PERIOD);
-    expect(RULE_MET, RULE_MET);
+    claims_expect_rules(server, RULE_MET, RULE_MET);
     job(1, false, NSEC_PER_SEC);
     job(1, true, NSEC_PER_SEC + PERIOD / 2);
-    expect(RULE_IDLE, RULE_IDLE);
+    claims_expect_rules(server, RULE_IDLE, RULE_IDLE);
     finish();
 }
 END_TEST
@@ -370,10 +355,10 @@ START_TEST(what_came_before_the_page_is_noted_in_it)
     atomic_store(&programs[0]->protocol.page, NULL);
     job(0, true, NSEC_PER_SEC);
     job(0, true, NSEC_PER_SEC + PERIOD / 2);
-    expect(RULE_MET, RULE_MET);
+    claims_expect_rules(server, RULE_MET, RULE_MET);
     atomic_store(&programs[0]->protocol.page, claims_world.pages[peers[0]]);
     session_publish_job(programs[0]);
-    expect(RULE_IDLE, RULE_IDLE);
+    claims_expect_rules(server, RULE_IDLE, RULE_IDLE);
     finish();
 }
 END_TEST
@@ -392,7 +377,7 @@ START_TEST(no_value_in_the_page_does_more_than_end_the_claims)
 
         start();
         atomic_store(&claims_world.pages[peers[0]]->apart, values[i].apart);
-        expect(rule, rule);
+        claims_expect_rules(server, rule, rule);
         ck_assert_uint_eq(times_reported(), !values[i].claimed);
         for (int again = 0; again < 3; again++) { /* the log does not grow */
             atomic_store(&claims_world.pages[peers[0]]->apart, values[i].apart);

@@ -10,29 +10,8 @@
 #include "engine/engine_device.h"
 #include "engine/runtime.h"
 #include "harness.h"
+#include "scripted_mark.h"
 
-struct mark {
-    int status;
-};
-
-static int mark_status(struct mark *mark)
-{
-    return mark->status;
-}
-
-static void mark_nothing(struct mark *mark)
-{
-    (void)mark;
-}
-
-static void mark_no_times(struct mark *mark, struct mark_times *ret_times)
-{
-    (void)mark;
-    *ret_times = (struct mark_times){0};
-}
-
-static const struct driver_ops ops = {
-    .mark_status = mark_status, .mark_drop = mark_nothing, .mark_times = mark_no_times};
 static struct engine_device device;
 static struct command_queue queue;
 static struct command draft = {
