@@ -269,42 +269,34 @@ static struct context_group group_of_green(const struct call *call, const struct
     return group;
 }
 
-CUresult route_context_record(struct call *call)
+static CUresult call_with_group(const struct call *call, bool green,
+                                CUresult (*way)(const struct call *call, struct event_record *event,
+                                                const struct context_group *group))
 {
     struct event_record *event = event_find((CUevent)call->args[1]);
-    struct context_group group = group_of_context(call);
-    CUresult code = record_group(call, event, &group);
+    struct context_group group = green ? group_of_green(call, event) : group_of_context(call);
+    CUresult code = way(call, event, &group);
 
     event_drop(event);
     return code;
+}
+
+CUresult route_context_record(struct call *call)
+{
+    return call_with_group(call, false, record_group);
 }
 
 CUresult route_context_wait(struct call *call)
 {
-    struct event_record *event = event_find((CUevent)call->args[1]);
-    struct context_group group = group_of_context(call);
-    CUresult code = wait_group(call, event, &group);
-
-    event_drop(event);
-    return code;
+    return call_with_group(call, false, wait_group);
 }
 
 CUresult route_green_record(struct call *call)
 {
-    struct event_record *event = event_find((CUevent)call->args[1]);
-    struct context_group group = group_of_green(call, event);
-    CUresult code = record_group(call, event, &group);
-
-    event_drop(event);
-    return code;
+    return call_with_group(call, true, record_group);
 }
 
 CUresult route_green_wait(struct call *call)
 {
-    struct event_record *event = event_find((CUevent)call->args[1]);
-    struct context_group group = group_of_green(call, event);
-    CUresult code = wait_group(call, event, &group);
-
-    event_drop(event);
-    return code;
+    return call_with_group(call, true, wait_group);
 }

@@ -7,6 +7,24 @@
 #include "engine/graph.h"
 #include "engine/runtime.h"
 
+/* The argument of that number is the event, which may be none that is known. */
+static CUresult call_with_event(struct call *call, unsigned argument,
+                                CUresult (*way)(struct call *call, struct event_record *event,
+                                                struct stream_record *stream))
+{
+    struct stream_record *stream = stream_of_call(call);
+    struct event_record *event;
+    CUresult code;
+
+    if (!stream)
+        return call_invoke(call);
+    event = event_find((CUevent)call->args[argument]);
+    code = way(call, event, stream);
+    event_drop(event);
+    stream_drop(stream);
+    return code;
+}
+
 /* --- records --- */
 
 CUresult event_record_now(const struct call *call, struct event_record *event)
@@ -105,17 +123,7 @@ static CUresult record_in_stream(struct call *call, struct event_record *event, 
 
 CUresult route_event_record(struct call *call)
 {
-    struct stream_record *stream = stream_of_call(call);
-    struct event_record *event;
-    CUresult code;
-
-    if (!stream)
-        return call_invoke(call);
-    event = event_find((CUevent)call->args[0]);
-    code = record_in_stream(call, event, stream);
-    event_drop(event);
-    stream_drop(stream);
-    return code;
+    return call_with_event(call, 0, record_in_stream);
 }
 
 /* --- waits --- */
@@ -221,15 +229,5 @@ static CUresult wait_in_stream(struct call *call, struct event_record *event, st
 
 CUresult route_wait_event(struct call *call)
 {
-    struct stream_record *stream = stream_of_call(call);
-    struct event_record *event;
-    CUresult code;
-
-    if (!stream)
-        return call_invoke(call);
-    event = event_find((CUevent)call->args[1]);
-    code = wait_in_stream(call, event, stream);
-    event_drop(event);
-    stream_drop(stream);
-    return code;
+    return call_with_event(call, 1, wait_in_stream);
 }
