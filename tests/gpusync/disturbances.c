@@ -5,8 +5,8 @@
  *     disturbances CORE...
  *
  * late: on this core the most urgent thread, which sleeps for half a millisecond at a time, woke up
- * more than LATE_NS after its time. stolen: /proc/stat counts time in this interval during which
- * the machine's host ran something else.
+ * more than LATE_NS after its time. stolen: /proc/stat counts time of these cores in this interval
+ * during which the machine's host ran something else.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -72,18 +72,25 @@ static void *watch(void *core)
     return NULL;
 }
 
-/* Column 8 of the first line, in ticks; -1: unknown. */
-static long stolen_ticks(void)
+/* The sum of column 8 over the lines of these cores, in ticks; -1: unknown. */
+static long stolen_ticks(char **cores, int n)
 {
     FILE *file = fopen("/proc/stat", "r");
-    long ticks = -1;
+    char line[512], core[16];
+    long sum = -1, ticks;
 
     if (!file)
         return -1;
-    if (fscanf(file, "cpu %*u %*u %*u %*u %*u %*u %*u %ld", &ticks) != 1)
-        ticks = -1;
+    while (fgets(line, sizeof line, file)) {
+        if (sscanf(line, "cpu%15[0-9] %*u %*u %*u %*u %*u %*u %*u %ld", core, &ticks) != 2)
+            continue;
+        for (int i = 0; i < n; i++) {
+            if (strtoul(core, NULL, 10) == strtoul(cores[i], NULL, 10))
+                sum = (sum < 0 ? 0 : sum) + ticks;
+        }
+    }
     (void)fclose(file);
-    return ticks;
+    return sum;
 }
 
 static void finish(int signal_number)
@@ -95,7 +102,7 @@ static void finish(int signal_number)
 int main(int argc, char **argv)
 {
     pthread_t threads[64];
-    long before = stolen_ticks();
+    long before = stolen_ticks(argv + 1, argc - 1);
     int64_t from = now_ns();
 
     (void)signal(SIGTERM, finish);
@@ -108,7 +115,7 @@ int main(int argc, char **argv)
         int64_t to;
 
         sleep_until(now_ns() + LOOK);
-        ticks = stolen_ticks();
+        ticks = stolen_ticks(argv + 1, argc - 1);
         to = now_ns();
         if (ticks != before)
             say(from, to, "stolen");

@@ -3,7 +3,8 @@
 Jobs are [[(release, end)] per task] in nanoseconds. A *disturbance* is (from, to, what): the machine was
 `late`, its host took time away (`stolen`), or no bound was claimed (`unclaimed`). It may delay every job
 that is pending with it, and those behind them. It has no effect beyond the next instant at which no job is
-pending. So it hits all jobs of the busy period that it falls into, and these do not count.
+pending. So it hits all jobs of the busy period that it falls into. These do not count, and the time up to
+the next busy period is run again.
 """
 
 WHAT = {"stolen": "were hit by time that the machine's host took away",
@@ -22,18 +23,22 @@ def busy_periods(jobs):
 
 
 def split(jobs, disturbances):
-    """The jobs that count, and {what: number of jobs that it hit}."""
+    """The jobs that count, {what: number of jobs that it hit}, and the nanoseconds that count: from the
+    beginning of each busy period that no disturbance hit to that of the next one."""
     hit = {what: 0 for what in WHAT}
-    calm = [[] for _ in jobs]
-    for first, last in busy_periods(jobs):
+    calm, calm_ns = [[] for _ in jobs], 0
+    periods = busy_periods(jobs)
+    for (first, last), (following, _) in zip(periods, periods[1:] + [(periods[-1][1], 0)]):
         kinds = {what for begin, end, what in disturbances if first <= end and begin <= last}
+        if not kinds:
+            calm_ns += following - first
         for task, counted in zip(jobs, calm):
             inside = [job for job in task if first <= job[0] <= last]
             if not kinds:
                 counted += inside
             for what in kinds:
                 hit[what] += len(inside)
-    return calm, hit
+    return calm, hit, calm_ns
 
 
 def words_of(hit, n):
@@ -42,12 +47,13 @@ def words_of(hit, n):
 
 
 class Verdict:
-    """bad: what fails the run. repeat: why it decides nothing, "" if it does. explained: is there a
-    reason outside of batond for what did not count? worst: the longest response of each task, in ms."""
+    """bad: what fails the run. void: why it decides nothing at all, "" if it does. explained: is there a
+    reason outside of batond for what did not count? worst: the longest response of each task, in ms.
+    calm_s: the seconds that count; the rest is run again. few: were most jobs not counted?"""
 
     def __init__(self):
-        self.bad, self.repeat, self.explained = [], "", False
-        self.hit, self.n_counted, self.worst = {}, 0, []
+        self.bad, self.void, self.explained, self.few = [], "", False, False
+        self.hit, self.n_counted, self.worst, self.calm_s = {}, 0, [], 0
 
 
 def judge(jobs, bounds, disturbances, exceeded=0, slow=False):
@@ -55,27 +61,27 @@ def judge(jobs, bounds, disturbances, exceeded=0, slow=False):
     that jobs took longer than the plan counts, so that a slow machine explains why none was claimed.
 
     A counted job beyond its bound fails the run, however many others a disturbance explains. So does a
-    claimed bound that batond counts as exceeded on a calm machine. A run decides nothing if its host
-    took time away while some job was pending, or if most jobs, or all of a task, do not count. Neither
-    does a job beyond its bound beside longer ones than planned, if batond does not count it: the claims
-    that these jobs ended may be back before the next look at batond's status."""
+    claimed bound that batond counts as exceeded on a calm machine. A run decides nothing if batond counts
+    such a job and the machine was late or lost time. Neither does a job beyond its bound beside longer
+    ones than planned, if batond does not count it: the claims that these jobs ended may be back before the
+    next look at batond's status."""
     verdict = Verdict()
-    calm, verdict.hit = split(jobs, disturbances)
-    n = sum(map(len, jobs))
+    calm, verdict.hit, calm_ns = split(jobs, disturbances)
     verdict.n_counted = sum(map(len, calm))
+    verdict.few = verdict.n_counted <= sum(map(len, jobs)) / 2
     verdict.worst = [max((end - release for release, end in task), default=0) / 1e6 for task in calm]
     machine = any(what in ("stolen", "late") for _, _, what in disturbances)
     verdict.explained = machine or slow
     beyond = ["t%d: observed %.3f ms, bound %.3f ms" % (i, response, bound)
               for i, (response, bound) in enumerate(zip(verdict.worst, bounds)) if response > bound]
     if beyond and slow and not exceeded:
-        verdict.repeat = "; ".join(beyond) + ", and jobs took longer than planned"
+        verdict.void = "; ".join(beyond) + ", and jobs took longer than planned"
         return verdict
     verdict.bad = beyond
     if exceeded and not machine:
         verdict.bad.append("batond counted %d jobs beyond a claimed bound" % exceeded)
-    if verdict.bad:
+    if exceeded and not verdict.bad:
+        verdict.void = words_of(verdict.hit, sum(map(len, jobs))) or "batond counted jobs beyond a bound"
         return verdict
-    if exceeded or verdict.hit["stolen"] or verdict.n_counted <= n / 2 or not all(calm):
-        verdict.repeat = words_of(verdict.hit, n) or "no job counts"
+    verdict.calm_s = calm_ns / 1e9
     return verdict

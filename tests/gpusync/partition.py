@@ -121,27 +121,3 @@ class Partition:
                 self.undo.pop()()
             except OSError:
                 pass  # another process uses it, too
-
-
-class Claims:
-    """When all bounds were claimed, from looks at batond's status.
-
-    A look happened between two instants. Bounds count as claimed between two successive looks that both
-    found them claimed."""
-
-    def __init__(self):
-        self.since = 0  # no look has found them claimed since; None: the last one has
-        self.seen_at = 0
-        self.unclaimed = []
-
-    def look(self, begin_at, end_at, claimed):
-        if claimed:
-            if self.since is not None:
-                self.unclaimed.append((self.since, end_at))
-            self.since, self.seen_at = None, begin_at
-        elif self.since is None:
-            self.since = self.seen_at
-
-    def gaps(self):
-        """[(from, to)], the last one without an end."""
-        return self.unclaimed + [(self.seen_at if self.since is None else self.since, 1 << 62)]

@@ -15,9 +15,9 @@
  * many buffers, and the kernels of a job take them in turn. Without state nothing stays there.
  *
  * Waits until the file GO is there. The first program that sees it writes into it when all of them
- * start: at a full second, in one to two seconds. Prints `JOBS MAX_RESPONSE_NS` at the end, and
- * stays connected until GO is gone. SECTION_JOBS names a file for
- * the release and the end of every job, in nanoseconds.
+ * start: at a full second, in one to two seconds. Releases no further job once there is a file
+ * GO.enough. Prints `JOBS MAX_RESPONSE_NS` at the end, and stays connected until GO is gone.
+ * SECTION_JOBS names a file for the release and the end of every job, in nanoseconds.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -171,11 +171,12 @@ int main(int argc, char **argv)
     int64_t release_at, most = 0;
     int64_t *times;
     size_t words = 0;
-    unsigned n_buffers = 1;
+    unsigned n_buffers = 1, n = 0;
+    char enough[4096];
     unsigned jobs = argc == 6 ? (unsigned)strtoul(argv[2], NULL, 10) : 0;
 
     times = jobs ? calloc(jobs, 2 * sizeof *times) : NULL;
-    if (!times)
+    if (!times || snprintf(enough, sizeof enough, "%s.enough", argv[4]) >= (int)sizeof enough)
         return 2;
     *(void **)&virtual_work = dlsym(RTLD_DEFAULT, "virtual_clock_work");
     if (argv[5][0] == 's') {
@@ -194,7 +195,7 @@ int main(int argc, char **argv)
     while (access(argv[4], F_OK) != 0)
         sleep_until(now_of(CLOCK_MONOTONIC) + SECOND / 100);
     release_at = common_start(argv[4]) + strtoll(argv[3], NULL, 10) * 1000;
-    for (unsigned i = 0; i < jobs; i++, release_at += period) {
+    for (; n < jobs && (n < 2 || access(enough, F_OK) != 0); n++, release_at += period) {
         int64_t response;
 
         sleep_until(release_at);
@@ -202,13 +203,13 @@ int main(int argc, char **argv)
         (void)baton_job_begin_at(release_at);
         run_segments(argv[5]);
         response = end_job(release_at);
-        times[2 * i] = release_at;
-        times[2 * i + 1] = release_at + response;
+        times[2 * n] = release_at;
+        times[2 * n + 1] = release_at + response;
         most = response > most ? response : most;
     }
-    write_jobs(times, jobs);
+    write_jobs(times, n);
     free(times);
-    (void)printf("%u %lld\n", jobs, (long long)most);
+    (void)printf("%u %lld\n", n, (long long)most);
     (void)fflush(stdout);
     while (access(argv[4], F_OK) == 0)
         sleep_until(now_of(CLOCK_MONOTONIC) + SECOND / 100);
