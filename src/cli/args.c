@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
+
 static const struct cli_option *find_option(const struct cli_command *command, const char *name,
                                             size_t length, size_t *ret_index)
 {
@@ -236,6 +238,13 @@ int cli_fail_environment(const struct cli_args *args, int error, const char *for
         (void)fprintf(stderr, ": %s", strerror(error < 0 ? -error : error));
     (void)fputc('\n', stderr);
     return CLI_ENVIRONMENT;
+}
+
+int cli_check_output(const struct cli_args *args, const char *path)
+{
+    int result = path ? file_check_output(path) : 0;
+
+    return result ? cli_fail_environment(args, result, "%s", path) : 0;
 }
 
 int cli_fail_input(const struct input_error *error)

@@ -80,7 +80,7 @@ static int read_wishes(const struct cli_args *args, struct wishes *wishes)
     wishes->output = cli_value(args, "output", args->n_positional ? wishes->default_output : NULL);
     if (!wishes->output)
         return cli_fail_usage(args, "expected -o FILE for the merged set");
-    return 0;
+    return cli_check_output(args, wishes->output);
 }
 
 /* --- what to say --- */
