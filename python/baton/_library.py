@@ -15,7 +15,11 @@ def library():
     libbaton.so.1."""
     global _loaded
     if _loaded is None:
-        _loaded = ctypes.CDLL(os.environ.get("BATON_LIBRARY") or "libbaton.so.1")
+        try:
+            _loaded = ctypes.CDLL(os.environ.get("BATON_LIBRARY") or "libbaton.so.1")
+        except OSError as error:
+            raise OSError("%s; install Baton, or name its libbaton.so.1 in BATON_LIBRARY"
+                          % error) from None
     return _loaded
 
 

@@ -149,6 +149,25 @@ int file_write_atomic(const char *path, const void *text, size_t size)
     return result;
 }
 
+int file_check_output(const char *path)
+{
+    char *temporary = NULL;
+    struct stat old;
+    int fd;
+
+    if (strcmp(path, "-") == 0)
+        return 0;
+    if (stat(path, &old) == 0 && !S_ISREG(old.st_mode))
+        return S_ISDIR(old.st_mode) ? -EISDIR : access(path, W_OK) < 0 ? -errno : 0;
+    fd = create_beside(path, 0600, &temporary);
+    if (fd < 0)
+        return fd;
+    close(fd);
+    unlink(temporary);
+    free(temporary);
+    return 0;
+}
+
 static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *where)
 {
     (void)about;

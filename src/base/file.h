@@ -20,6 +20,12 @@ int file_read(const char *path, size_t limit, char **ret_text, size_t *ret_size)
  */
 int file_write_atomic(const char *path, const void *text, size_t size);
 
+/*
+ * Could file_write_atomic() create its file now? 0, or the error that it would return. The path and
+ * its folder are as before. For commands that work for long before they write.
+ */
+int file_check_output(const char *path);
+
 /* Writes all of it to an open file, however often write() takes a part only. 0 or -errno. */
 int file_write_all(int fd, const void *text, size_t size);
 

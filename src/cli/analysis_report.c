@@ -7,6 +7,8 @@
 
 #include "model/segment.h"
 
+#define NAMES_SHOWN 20 /* tasks that a message names */
+
 static const char *const shape_names[][4] = {
     [BLOCKING_NONE] = {NULL},
     [BLOCKING_LOCKS] = {"token", "donation", "execution", "copy"},
@@ -301,7 +303,11 @@ int report_find_task(const struct cli_args *args, const struct task_set *set, co
             return 0;
         }
     }
-    return cli_fail_usage(args, "no task is called '%s'", name);
+    (void)fprintf(stderr, "baton %s: no task is called '%s'; there are ", args->command->name, name);
+    for (size_t i = 0; i < set->n_tasks && i < NAMES_SHOWN; i++)
+        (void)fprintf(stderr, "%s%s", i ? ", " : "", set->tasks[i].name);
+    (void)fprintf(stderr, "%s\n", set->n_tasks > NAMES_SHOWN ? ", ..." : "");
+    return CLI_USAGE;
 }
 
 const struct analysis *report_find_analysis(const struct cli_args *args)

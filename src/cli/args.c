@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
+
 static const struct cli_option *find_option(const struct cli_command *command, const char *name,
                                             size_t length, size_t *ret_index)
 {
@@ -140,10 +142,21 @@ bool cli_has(const struct cli_args *args, const char *name)
     return cli_nth_value(args, name, 0) != NULL;
 }
 
+/* "MS|none" takes a word, too: " or none", for a message about a number; "" if there is no word. */
+static void other_words(const struct cli_args *args, const char *name, char ret_text[64])
+{
+    size_t unused;
+    const struct cli_option *option = find_option(args->command, name, strlen(name), &unused);
+    const char *bar = option && option->value ? strchr(option->value, '|') : NULL;
+
+    (void)snprintf(ret_text, 64, "%s%s", bar ? " or " : "", bar ? bar + 1 : "");
+}
+
 int cli_int(const struct cli_args *args, const char *name, long long low, long long high,
             long long *ret_value)
 {
     const char *text = cli_value(args, name, NULL);
+    char words[64];
     char *end;
     long long value;
 
@@ -151,9 +164,11 @@ int cli_int(const struct cli_args *args, const char *name, long long low, long l
         return 0;
     errno = 0;
     value = strtoll(text, &end, 10);
-    if (end == text || *end || errno || value < low || value > high)
-        return cli_fail_usage(args, "--%s: expected a whole number from %lld to %lld, found '%s'", name, low,
-                              high, text);
+    if (end == text || *end || errno || value < low || value > high) {
+        other_words(args, name, words);
+        return cli_fail_usage(args, "--%s: expected a whole number from %lld to %lld%s, found '%s'", name,
+                              low, high, words, text);
+    }
     *ret_value = value;
     return 0;
 }
@@ -161,15 +176,18 @@ int cli_int(const struct cli_args *args, const char *name, long long low, long l
 int cli_double(const struct cli_args *args, const char *name, double low, double high, double *ret_value)
 {
     const char *text = cli_value(args, name, NULL);
+    char words[64];
     char *end;
     double value;
 
     if (!text)
         return 0;
     value = strtod(text, &end);
-    if (end == text || *end || !isfinite(value) || value < low || value > high)
-        return cli_fail_usage(args, "--%s: expected a number from %g to %g, found '%s'", name, low, high,
-                              text);
+    if (end == text || *end || !isfinite(value) || value < low || value > high) {
+        other_words(args, name, words);
+        return cli_fail_usage(args, "--%s: expected a number from %g to %g%s, found '%s'", name, low, high,
+                              words, text);
+    }
     *ret_value = value;
     return 0;
 }
@@ -220,6 +238,13 @@ int cli_fail_environment(const struct cli_args *args, int error, const char *for
         (void)fprintf(stderr, ": %s", strerror(error < 0 ? -error : error));
     (void)fputc('\n', stderr);
     return CLI_ENVIRONMENT;
+}
+
+int cli_check_output(const struct cli_args *args, const char *path)
+{
+    int result = path ? file_check_output(path) : 0;
+
+    return result ? cli_fail_environment(args, result, "%s", path) : 0;
 }
 
 int cli_fail_input(const struct input_error *error)

@@ -53,6 +53,24 @@ static int is_group(const char *word)
     return 0;
 }
 
+/* `baton study rnak`: the words that may follow the first one. */
+static void say_unknown_member(const char *group, const char *word)
+{
+    const char *separator = "";
+
+    (void)fprintf(stderr, "baton %s: unknown command '%s'; expected ", group, word);
+    for (size_t i = 0; i < cli_n_commands; i++) {
+        const char *name = cli_commands[i]->name;
+        size_t length = strlen(group);
+
+        if (strncmp(name, group, length) == 0 && name[length] == ' ') {
+            (void)fprintf(stderr, "%s%s", separator, name + length + 1);
+            separator = ", ";
+        }
+    }
+    (void)fprintf(stderr, " (`baton %s --help` explains them)\n", group);
+}
+
 static void say_unknown(const char *word)
 {
     const char *last = "";
@@ -117,6 +135,10 @@ int main(int argc, char *argv[])
         if (is_group(argv[1])) {
             int asked = argc > 2 && (strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0);
 
+            if (argc > 2 && !asked) {
+                say_unknown_member(argv[1], argv[2]);
+                return CLI_USAGE;
+            }
             help_list(asked ? stdout : stderr, argv[1]);
             return finish(asked ? CLI_YES : CLI_USAGE);
         }

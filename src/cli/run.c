@@ -101,7 +101,8 @@ static int read_options(const struct cli_args *args, struct settings *settings)
         if (!entry->value)
             text = "1";
         if (settings_set(settings, entry->name, text) < 0)
-            return cli_fail_usage(args, "--%s: expected %s, found '%s'", entry->option, entry->value, text);
+            return cli_fail_usage(args, "--%s: expected %s, found '%s'", entry->option, entry->expected,
+                                  text);
         if (setenv(entry->variable, text, 1) < 0)
             return cli_fail_environment(args, errno, "environment");
     }

@@ -111,6 +111,17 @@ static int start(const struct cli_args *args, const char *log)
     return WIFEXITED(status) && WEXITSTATUS(status) == CLI_USAGE ? CLI_USAGE : CLI_ENVIRONMENT;
 }
 
+/*
+ * The process that batond was started as ends with 0 once batond runs in the background. What fails
+ * after that, such as a place for metrics, is only in the log.
+ */
+static int fail_ended(const struct cli_args *args, const char *log)
+{
+    return log[0]
+               ? cli_fail_environment(args, 0, "batond ended as it started; its log %s says why", log)
+               : cli_fail_environment(args, 0, "batond ended as it started; `journalctl -t batond` says why");
+}
+
 static void print_found(const struct monitor *monitor, uint32_t pid, const char *log)
 {
     printf("batond (pid %u) listens on %s\n", pid, monitor->path);
@@ -153,9 +164,11 @@ static int run(const struct cli_args *args)
     if (status)
         return status;
     pid = find_running(socket, &monitor);
+    if (cli_has(args, "log"))
+        (void)snprintf(log, sizeof log, "%s", cli_value(args, "log", ""));
     if (!pid)
-        return monitor_fail_absent(args, socket, -ECONNREFUSED);
-    print_found(&monitor, pid, cli_has(args, "log") ? cli_value(args, "log", "") : log);
+        return fail_ended(args, log);
+    print_found(&monitor, pid, log);
     return CLI_YES;
 }
 

@@ -410,6 +410,10 @@ static int run(const struct cli_args *args)
     if (!result)
         result = read_options(args, &simulation);
     if (!result)
+        result = cli_check_output(args, cli_value(args, "trace", NULL));
+    if (!result)
+        result = cli_check_output(args, cli_value(args, "gantt", NULL));
+    if (!result)
         result = make_sim(args, &simulation);
     if (!result)
         result = run_it(args, &simulation);

@@ -103,7 +103,7 @@ static json_t *task_json(const struct frame_about_task *about)
     (void)json_object_set_new(task, "model_rule", json_string(task_rule_name(about->rule)));
     (void)json_object_set_new(task, "model", json_string(rule));
     (void)json_object_set_new(task, "observed_ms",
-                              about->jobs ? json_real(ms(about->response_max)) : json_null());
+                              about->response_max ? json_real(ms(about->response_max)) : json_null());
     (void)json_object_set_new(task, "jobs", json_integer((json_int_t)about->jobs));
     (void)json_object_set_new(task, "misses", json_integer((json_int_t)about->misses));
     (void)json_object_set_new(task, "bound_exceeded", json_integer((json_int_t)about->exceeded));
@@ -184,7 +184,7 @@ static void print_task(const struct frame_about_task *about)
     char bound[32] = "-";
     char why[256];
 
-    if (about->jobs)
+    if (about->response_max) /* 0: no job has ended, or none since `baton reset` */
         (void)snprintf(observed, sizeof observed, "%.3f", ms(about->response_max));
     if (about->bound) /* in brackets: not claimed */
         (void)snprintf(bound, sizeof bound, about->rule == RULE_MET ? "%.3f" : "(%.3f)", ms(about->bound));

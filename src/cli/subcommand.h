@@ -98,6 +98,12 @@ int cli_fail_input(const struct input_error *error);
 int cli_input_result(const struct cli_args *args, int result, const char *path,
                      const struct input_error *error);
 
+/*
+ * Before long work: can its answer be written to path (NULL: there is none)? 0, or CLI_ENVIRONMENT
+ * after a message.
+ */
+int cli_check_output(const struct cli_args *args, const char *path);
+
 /* The table, in the order of cli/commands.def. */
 extern const struct cli_command *const cli_commands[];
 extern const size_t cli_n_commands;

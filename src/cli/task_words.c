@@ -76,48 +76,48 @@ static const struct {
 } rule_sentences[RULES] = {
     [RULE_MET] = {"model met", NULL},
     [RULE_NO_BOUND] = {"the plan claims no bound", NULL},
-    [RULE_BASIS] = {"model not met: the plan's bounds rest on something other than what runs here", NULL},
-    [RULE_REALTIME] = {"model not met: batond may not use real-time scheduling (R3)", NULL},
-    [RULE_PARTITION] = {"model not met: gpu",
-                        " is this machine's CPU, and no partition of its cores is declared (R3, R5)"},
-    [RULE_OUTSIDER] = {"model not met: client ", " is not in the plan (R1)"},
-    [RULE_CEILING] = {"model not met: client ", " does not have the priority that the plan gives it (R1)"},
-    [RULE_TWICE] = {"model not met: client ", " is a second process of its task (R1)"},
-    [RULE_WHOLE] = {"model not met: client ", " ran kernels whole that the plan cuts (R7, R8)"},
-    [RULE_CHANGING] = {"model not met: client ", " has not taken the newest plan yet (R1)"},
-    [RULE_STALE] = {"model not met: the tasks that run could not be planned again", NULL},
-    [RULE_PERIOD] = {"model not met: client ", " has no period, or a shorter one than the plan's (R2)"},
-    [RULE_AFFINITY] = {"model not met: client ",
-                       " may not run on exactly the cores of the programs, or its device has no "
-                       "thread on the cores of the devices (R3)"},
-    [RULE_ORDER] = {"model not met: the CPUs do not put client ",
+    [RULE_BASIS] = {"the plan's bounds rest on something other than what runs here", NULL},
+    [RULE_REALTIME] = {"batond may not use real-time scheduling", NULL},
+    [RULE_PARTITION] = {"gpu", " is this machine's CPU, and no partition of its cores is declared"},
+    [RULE_OUTSIDER] = {"client ", " is not in the plan"},
+    [RULE_CEILING] = {"client ", " does not have the priority that the plan gives it"},
+    [RULE_TWICE] = {"client ", " is a second process of its task"},
+    [RULE_WHOLE] = {"client ", " ran kernels whole that the plan cuts"},
+    [RULE_CHANGING] = {"client ", " has not taken the newest plan yet"},
+    [RULE_STALE] = {"the tasks that run could not be planned again", NULL},
+    [RULE_PERIOD] = {"client ", " has no period, or a shorter one than the plan's"},
+    [RULE_AFFINITY] = {"client ", " may not run on exactly the cores of the programs, or its device has no "
+                                  "thread on the cores of the devices"},
+    [RULE_ORDER] = {"the CPUs do not put client ",
                     " before less urgent ones: it may not be moved, or there are more programs than cores or "
-                    "levels (R3)"},
-    [RULE_OWN] = {"model not met: client ", " has pieces, chunks, GPUs or a placement of its own (--slice, "
-                                            "--chunk, --gpus, --placement) instead of the plan's (R7)"},
-    [RULE_PLACEMENT] = {"model not met: kernels of client ",
-                        " do not run on the GPUs that the plan gives it (R5)"},
-    [RULE_JOBS] = {"model not met: client ", " does not say where its jobs begin (baton_job_begin), so CPU "
-                                             "work before its first command belongs to none"},
-    [RULE_OVERRUN] = {"model not met: client ", " used more engine time than the plan gives a job (R8)"},
-    [RULE_REQUESTS] = {"model not met: client ",
-                       " made more or longer engine requests than the plan counts for a job (R8)"},
-    [RULE_DRAINING] = {"model not met: client ",
-                       " has gone or connected again, and its earlier work still holds an engine (R8)"},
+                    "levels"},
+    [RULE_OWN] = {"client ", " has pieces, chunks, GPUs or a placement of its own (--slice, "
+                             "--chunk, --gpus, --placement) instead of the plan's"},
+    [RULE_PLACEMENT] = {"kernels of client ", " do not run on the GPUs that the plan gives it"},
+    [RULE_JOBS] = {"client ", " does not say where its jobs begin (baton_job_begin), so CPU "
+                              "work before its first command belongs to none"},
+    [RULE_OVERRUN] = {"client ", " used more engine time than the plan gives a job"},
+    [RULE_REQUESTS] = {"client ", " made more or longer engine requests than the plan counts for a job"},
+    [RULE_DRAINING] = {"client ", " has gone or connected again, and its earlier work still holds an engine"},
     [RULE_IDLE] = {"the model is met again; waiting for an idle instant, since jobs from before may be late",
                    NULL},
-    [RULE_LATE] = {"model not met: client ", " was asked to yield an engine, and did not in time (R8)"},
-    [RULE_BATCH] = {"model not met: client ",
-                    " runs a batch, and no bound counts how long it holds engines (R8)"},
+    [RULE_LATE] = {"client ", " was asked to yield an engine, and did not in time"},
+    [RULE_BATCH] = {"client ", " runs a batch, and no bound counts how long it holds engines"},
 };
 
 void task_rule_words(uint32_t rule, uint32_t who, char *ret_text, size_t size)
 {
-    if (rule >= RULES || !rule_sentences[rule].before)
+    char number[16] = "";
+    char broken[48] = "";
+
+    if (rule >= RULES || !rule_sentences[rule].before) {
         (void)snprintf(ret_text, size, "model not met");
-    else if (!rule_sentences[rule].after)
-        (void)snprintf(ret_text, size, "%s", rule_sentences[rule].before);
-    else
-        (void)snprintf(ret_text, size, "%s%u%s", rule_sentences[rule].before, who,
-                       rule_sentences[rule].after);
+        return;
+    }
+    if (rule != RULE_MET && rule != RULE_NO_BOUND && rule != RULE_IDLE)
+        (void)snprintf(broken, sizeof broken, "model not met (rule %s): ", task_rule_name(rule));
+    if (rule_sentences[rule].after)
+        (void)snprintf(number, sizeof number, "%u", who);
+    (void)snprintf(ret_text, size, "%s%s%s%s", broken, rule_sentences[rule].before, number,
+                   number[0] ? rule_sentences[rule].after : "");
 }

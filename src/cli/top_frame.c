@@ -390,13 +390,16 @@ static void put_tasks(struct screen *screen)
     for (uint32_t i = 0; i < now->n_tasks && rows_left(screen) > 0; i++) {
         const struct frame_about_task *task = &now->tasks[i];
         char why[256] = "";
+        char bound[48] = "no bound";
         char name[65];
 
         plain(task->name, sizeof name, name);
-        if (task->bound)
+        if (task->bound) {
+            (void)snprintf(bound, sizeof bound, "bound %.3f ms, ", ms(task->bound));
             task_rule_words(task->rule, task->who, why, sizeof why);
-        (void)snprintf(line, sizeof line, TOP_DIM "task" TOP_PLAIN " %s: %s, bound %.3f ms%s%s", name,
-                       task_verdict_word(task->state), ms(task->bound), *why ? ", " : "", why);
+        }
+        (void)snprintf(line, sizeof line, TOP_DIM "task" TOP_PLAIN " %s: %s, %s%s", name,
+                       task_verdict_word(task->state), bound, why);
         put_line(screen, line);
     }
 }

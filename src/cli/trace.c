@@ -453,11 +453,13 @@ static int run(const struct cli_args *args)
     if (result) {
         result = cli_fail_environment(args, result, "batond");
     } else {
+        const char *written = path;
+
         result = write_file(recording, path);
         if (!result && gantt)
-            result = trace_picture_write(recording, (baton_nsec)(last_ms * 1e6), path = gantt);
+            result = trace_picture_write(recording, (baton_nsec)(last_ms * 1e6), written = gantt);
         if (result)
-            result = cli_fail_environment(args, result, "%s", path);
+            result = cli_fail_environment(args, result, "%s", written);
         else
             (void)fprintf(strcmp(path, "-") == 0 ? stderr : stdout,
                           "%zu records, %" PRIu64 " older ones overwritten; open %s in ui.perfetto.dev\n",

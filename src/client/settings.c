@@ -5,8 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define EXPECTED_TEXT      "a text of at most 1023 bytes"
+#define EXPECTED_FLAG      "0 or 1"
+#define EXPECTED_PRIORITY  "adaptive, or a whole number from 1 to 99"
+#define EXPECTED_DURATION  "a number of milliseconds above 0"
+#define EXPECTED_AMOUNT    "auto, off, or a whole number above 0"
+#define EXPECTED_COUNT     "a whole number from 0 to 1000000"
+#define EXPECTED_BYTES     "auto, off, or a size (bytes, or with kB MB GB KiB MiB GiB)"
+#define EXPECTED_GPUS      "auto, all, or a whole number from 1 to 64"
+#define EXPECTED_PLACEMENT "fixed, chosen or any"
+#define EXPECTED_BINARIES  "auto, keep or refuse"
+
 const struct setting_entry setting_entries[] = {
-#define SETTING(kind, identifier, option, variable, value, help) {#identifier, option, variable, value, help},
+#define SETTING(kind, identifier, option, variable, value, help)                                             \
+    {#identifier, option, variable, value, EXPECTED_##kind, help},
 #include "client/settings.def"
 #undef SETTING
 };

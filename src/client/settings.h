@@ -60,6 +60,7 @@ struct setting_entry {
     const char *option;   /* "require-daemon" */
     const char *variable; /* "BATON_REQUIRE_DAEMON" */
     const char *value;    /* "1..99|adaptive"; NULL: a flag */
+    const char *expected; /* "adaptive, or a whole number from 1 to 99": what settings_set() takes */
     const char *help;
 };
 

@@ -69,6 +69,44 @@ int parse_bytes(const char *text, int64_t *ret_bytes)
     return -EINVAL;
 }
 
+static size_t common_prefix(const char *a, const char *b)
+{
+    size_t n = 0;
+
+    while (a[n] && a[n] == b[n])
+        n++;
+    return n;
+}
+
+/*
+ * "a, b, c". Where that does not fit: first the key that begins most like what was found, which may
+ * be a typing error, then as many whole names as fit, and "...".
+ */
+static void list_keys(const char *const keys[], const char *found, char *ret_list, size_t size)
+{
+    static const char more[] = ", ...";
+    size_t length = 0;
+    size_t likest = 0;
+    size_t used = 0;
+
+    for (size_t k = 0; keys[k]; k++) {
+        length += strlen(keys[k]) + 2;
+        if (common_prefix(keys[k], found) > common_prefix(keys[likest], found))
+            likest = k;
+    }
+    if (length > size)
+        used = (size_t)snprintf(ret_list, size, "%s", keys[likest]);
+    for (size_t k = 0; keys[k]; k++) {
+        if (length > size && k == likest)
+            continue;
+        if (length > size && used + 2 + strlen(keys[k]) + sizeof more > size) {
+            (void)snprintf(ret_list + used, size - used, "%s", more);
+            return;
+        }
+        used += (size_t)snprintf(ret_list + used, size - used, "%s%s", used ? ", " : "", keys[k]);
+    }
+}
+
 int node_expect_mapping(const struct document *document, const struct node *node,
                         const char *const known_keys[], struct input_error *ret_error)
 {
@@ -82,11 +120,7 @@ int node_expect_mapping(const struct document *document, const struct node *node
         if (!known_keys[i]) {
             char list[sizeof ret_error->expected - 16] = "";
 
-            for (size_t k = 0; known_keys[k]; k++) {
-                size_t used = strlen(list);
-
-                (void)snprintf(list + used, sizeof list - used, "%s%s", k ? ", " : "", known_keys[k]);
-            }
+            list_keys(known_keys, child->key, list, sizeof list);
             return input_reject(ret_error, document->name, child->key_line, child->key_column, child->key,
                                 "one of %s", list);
         }

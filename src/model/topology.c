@@ -71,16 +71,8 @@ int topology_read_node(struct topology_reader *reader, const struct node *node, 
 /* A bandwidth in GB/s: above 0, finite. */
 int topology_read_bandwidth(struct topology_reader *reader, const struct node *node, double *ret_gbps)
 {
-    double value;
-    int result =
-        node_number(reader->document, node, "a bandwidth in GB/s", -1e300, 1e6, &value, reader->error);
-
-    if (result)
-        return result;
-    if (value < 1e-6)
-        return document_reject(reader->document, node, reader->error, "a bandwidth above 0 GB/s");
-    *ret_gbps = value;
-    return 0;
+    return node_number(reader->document, node, "a bandwidth above 0 in GB/s", 1e-6, 1e6, ret_gbps,
+                       reader->error);
 }
 
 /* The entry of a mapping, or a rejection that names the missing key. */

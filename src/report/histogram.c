@@ -9,8 +9,11 @@
 #define BINS     36
 #define LEFT     12.0
 #define RIGHT    328.0
-#define TOP      40.0
-#define BOTTOM   144.0
+#define TOP      58.0
+#define BOTTOM   162.0
+#define LABELS   36.0 /* the names of the limits stand above the bars, a row each */
+#define ROW      14.0
+#define ASCENT   9.0
 #define FARTHEST 40 /* a limit beyond this many times the worst job is off the scale */
 #define RED      "#c62828"
 #define LEAST    3.0 /* height of the smallest bar */
@@ -133,7 +136,7 @@ static void draw_bars(const struct histogram *histogram, const struct scale *sca
 
 /*
  * A dashed line with its name, on the side that has room. Off the scale only the name is drawn, at
- * the edge.
+ * the edge. The margin of the letters hides the other limit's line.
  */
 static void draw_limit(const struct scale *scale, double limit, bool shown, const char *name,
                        const char *note, const char *stroke, double label_y, FILE *out)
@@ -149,14 +152,15 @@ static void draw_limit(const struct scale *scale, double limit, bool shown, cons
             out,
             "<line class=\"axis\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.0f\" y2=\"%.0f\" style=\"stroke-width:1.6;"
             "stroke-dasharray:5 3%s\"/>\n",
-            at, at, TOP - 6, BOTTOM, stroke);
-    (void)fprintf(
-        out,
-        "<text class=\"soft\" font-size=\"11\" x=\"%.1f\" y=\"%.0f\" text-anchor=\"%s\">%s %s%s%s</text>\n",
-        !shown     ? RIGHT
-        : at < 190 ? at + 4
-                   : at - 4,
-        label_y, shown && at < 190 ? "start" : "end", name, text, note, shown ? "" : " \xe2\x86\x92");
+            at, at, label_y - ASCENT, BOTTOM, stroke);
+    (void)fprintf(out,
+                  "<text class=\"soft\" font-size=\"11\" x=\"%.1f\" y=\"%.0f\" text-anchor=\"%s\" "
+                  "style=\"paint-order:stroke;stroke:var(--bg);stroke-width:4px\">%s %s%s%s</text>\n",
+                  !shown     ? RIGHT
+                  : at < 190 ? at + 4
+                             : at - 4,
+                  label_y, shown && at < 190 ? "start" : "end", name, text, note,
+                  shown ? "" : " \xe2\x86\x92");
 }
 
 static void draw_text(const struct histogram *histogram, FILE *out)
@@ -176,7 +180,7 @@ static void draw_text(const struct histogram *histogram, FILE *out)
                   histogram->n, histogram->n == 1 ? "" : "s");
     (void)fprintf(
         out,
-        "<text x=\"%.0f\" y=\"180\" class=\"soft\" font-size=\"12\">p50 <tspan class=\"ink\">%s</tspan>  p99 "
+        "<text x=\"%.0f\" y=\"198\" class=\"soft\" font-size=\"12\">p50 <tspan class=\"ink\">%s</tspan>  p99 "
         "<tspan class=\"ink\">%s</tspan>  worst <tspan class=\"ink\">%s</tspan> ms</text>\n",
         LEFT, p50, p99, worst);
 }
@@ -191,9 +195,9 @@ void histogram_draw(const struct histogram *histogram, FILE *out)
     draw_bars(histogram, &scale, out);
     draw_text(histogram, out);
     draw_limit(&scale, histogram->deadline_ms, on_scale(histogram->deadline_ms, worst), "deadline", "", "",
-               TOP + 8, out);
+               LABELS, out);
     draw_limit(&scale, histogram->bound_ms, on_scale(histogram->bound_ms, worst), "bound",
                histogram->claimed ? "" : " (not claimed)",
-               histogram->claimed ? ";stroke:#2a9d6f" : ";opacity:.6", TOP + 23, out);
+               histogram->claimed ? ";stroke:#2a9d6f" : ";opacity:.6", LABELS + ROW, out);
     (void)fputs("</svg>\n", out);
 }

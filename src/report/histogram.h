@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #define HISTOGRAM_WIDTH  340
-#define HISTOGRAM_HEIGHT 190
+#define HISTOGRAM_HEIGHT 208
 
 struct histogram {
     const char *name;

@@ -149,7 +149,8 @@ int story_add(struct story *story, const char *path, const char *shown, struct i
 
         (void)snprintf(found, sizeof found, "a syntax error (%s)", error.text);
         return input_reject(ret_error, shown, error.line > 0 ? (unsigned)error.line : 1,
-                            error.column > 0 ? (unsigned)error.column : 1, found, "JSON");
+                            error.column > 0 ? (unsigned)error.column : 1, found,
+                            "JSON, as `baton trace -o` and --json of other commands write it");
     }
     if (recognise(input.root, &input.kind)) {
         json_decref(input.root);

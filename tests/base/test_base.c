@@ -220,6 +220,30 @@ START_TEST(a_failed_write_leaves_the_old_file_and_nothing_else)
 }
 END_TEST
 
+START_TEST(an_output_is_checked_before_there_is_anything_to_write)
+{
+    char folder[] = "/tmp/baton-base-XXXXXX";
+    char *text;
+    size_t size;
+
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    ck_assert_int_eq(chdir(folder), 0);
+    ck_assert_int_eq(file_check_output("none/f"), -ENOENT);
+    ck_assert_int_eq(file_check_output("."), -EISDIR);
+    ck_assert_int_eq(file_check_output("-"), 0);
+    ck_assert_int_eq(file_check_output("/dev/null"), 0);
+    ck_assert_int_eq(file_check_output("f"), 0);
+    ck_assert_int_eq(file_write_atomic("g", "old", 3), 0);
+    ck_assert_int_eq(file_check_output("g"), 0);
+    ck_assert_int_eq(file_read("g", 100, &text, &size), 0);
+    ck_assert_str_eq(text, "old");
+    free(text);
+    ck_assert_int_eq(unlink("g"), 0);
+    ck_assert_int_eq(chdir("/"), 0);
+    ck_assert_int_eq(rmdir(folder), 0); /* nothing else was in it */
+}
+END_TEST
+
 START_TEST(reading_stops_at_the_limit_and_says_why)
 {
     char folder[64];
@@ -349,5 +373,6 @@ HARNESS_MAIN("base", 20, arena_blocks_are_zeroed_aligned_and_apart,
              a_file_is_replaced_whole_and_keeps_its_mode, a_failed_write_leaves_the_old_file_and_nothing_else,
              a_new_file_gets_the_mode_that_the_umask_leaves,
              what_a_crash_left_behind_does_not_stand_in_the_way, a_draft_becomes_a_file_only_when_it_is_whole,
-             a_draft_can_be_taken_or_dropped, reading_stops_at_the_limit_and_says_why,
+             a_draft_can_be_taken_or_dropped, an_output_is_checked_before_there_is_anything_to_write,
+             reading_stops_at_the_limit_and_says_why,
              limits_of_time_are_multiplied_by_a_whole_number_that_a_test_gives)

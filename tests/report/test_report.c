@@ -146,12 +146,15 @@ START_TEST(a_histogram_shows_body_and_tail)
     char *text = written(draw_spread);
 
     /*
-     * Body of nine jobs over the whole height 144 - 40. One job each at 9 ms and 100 ms at least 3
+     * Body of nine jobs over the whole height 162 - 58. One job each at 9 ms and 100 ms at least 3
      * high; only the last is late.
      */
     ck_assert_ptr_nonnull(strstr(text, "height=\"104.0\""));
     ck_assert_uint_eq(count(text, "fill=\"#c62828\""), 1);
     ck_assert_uint_eq(count(text, palette_colour(0)), 2);
+    /* The names of the limits stand above the bars, whose highest begins at 162 - 104 = 58. */
+    ck_assert_uint_eq(count(text, "y=\"36\" text-anchor"), 1);
+    ck_assert_uint_eq(count(text, "y=\"50\" text-anchor"), 1);
     ck_assert_ptr_nonnull(strstr(text, "deadline 50"));
     ck_assert_ptr_nonnull(strstr(text, "bound 20 (not claimed)"));
     ck_assert_ptr_nonnull(strstr(text, "&lt;a&gt;"));

@@ -119,6 +119,20 @@ START_TEST(planning_is_no_job)
 }
 END_TEST
 
+/* A deadline of 1 ms: the bar of 5 ms is cut off at 2 x 1.05 ms, that of 2 ms is not. */
+START_TEST(a_bar_that_is_cut_off_says_where)
+{
+    char *html = page_of("{\"traceEvents\": [" JOB(0, 5000, "a") "," JOB(
+        0, 2000, "b") "],"
+                      "\"tasks\": [{\"name\":\"a\",\"deadline_ms\":1},"
+                      "{\"name\":\"b\",\"deadline_ms\":1}]}");
+
+    ck_assert_ptr_nonnull(strstr(html, "worst 5 ms, deadline 1 ms; the bar is cut off at 2.10 ms"));
+    ck_assert_ptr_nonnull(strstr(html, "worst 2 ms, deadline 1 ms<"));
+    free(html);
+}
+END_TEST
+
 START_TEST(percentiles_are_those_of_a_programs_statistics)
 {
     char *text = NULL;
@@ -312,7 +326,8 @@ START_TEST(a_free_engine_has_no_unbounded_holder)
 END_TEST
 
 HARNESS_MAIN("story", 20, every_row_of_a_trace_is_drawn, what_does_not_fit_is_said, planning_is_no_job,
-             percentiles_are_those_of_a_programs_statistics, the_questions_come_in_their_order,
-             a_wait_is_counted_against_the_holder, a_bound_that_is_not_claimed_is_not_broken,
-             what_the_trace_has_forgotten_is_said, misses_are_told_in_groups,
-             a_status_judges_only_what_is_claimed, a_free_engine_has_no_unbounded_holder)
+             a_bar_that_is_cut_off_says_where, percentiles_are_those_of_a_programs_statistics,
+             the_questions_come_in_their_order, a_wait_is_counted_against_the_holder,
+             a_bound_that_is_not_claimed_is_not_broken, what_the_trace_has_forgotten_is_said,
+             misses_are_told_in_groups, a_status_judges_only_what_is_claimed,
+             a_free_engine_has_no_unbounded_holder)

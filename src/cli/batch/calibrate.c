@@ -270,6 +270,9 @@ static int run(const struct cli_args *args)
 
     if (!path)
         return cli_fail_usage(args, "expected -o FILE for the topology");
+    result = cli_check_output(args, path);
+    if (result)
+        return result;
     it = calloc(1, sizeof *it);
     if (!it)
         return cli_fail_environment(args, -ENOMEM, "memory");

@@ -167,7 +167,7 @@ void fit_print(const struct task_set *set, const struct fit *fit)
                nsec_to_ms(task->segments[fit->segment].length), nsec_to_ms(fit->finish),
                nsec_to_ms(fit->finish - task->deadline));
         if (fit->explanation.n_terms)
-            printf("  %.3f ms are its own; it waits up to\n", nsec_to_ms(own_time(fit)));
+            printf("  %.3f ms are its own%s\n", nsec_to_ms(own_time(fit)), n ? "; it waits up to" : "");
         for (size_t i = 0; i < n; i++)
             print_cause(set, &causes[i]);
     }

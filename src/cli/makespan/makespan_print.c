@@ -208,12 +208,31 @@ static void print_interval(const struct makespan_request *request, const struct 
 
 static void print_time(const struct makespan_request *request, const struct solve_result *result)
 {
-    printf("time        %s%.3f us (%llu cycles) for %llu groups on %llu multiprocessors at %g MHz\n",
+    printf("time        %s%.3f us (%llu cycles) for %llu group%s on %llu multiprocessor%s at %g MHz\n",
            request->first_iteration ? "" : "at most ", grid_us(request, result),
            (unsigned long long)grid_cycles(request, result), (unsigned long long)request->grid.groups,
-           (unsigned long long)request->grid.multiprocessors, request->clock_mhz);
+           request->grid.groups == 1 ? "" : "s", (unsigned long long)request->grid.multiprocessors,
+           request->grid.multiprocessors == 1 ? "" : "s", request->clock_mhz);
     printf("            %u at a time on each; a waiting group starts as soon as one ends\n",
            request->grid.resident);
+}
+
+/* The first instance to find the longest schedule; JSON and the picture have every step of all. */
+static void print_annealing(const struct anneal_result *anneal)
+{
+    const struct anneal_improvement *best = NULL;
+
+    for (size_t i = 0; i < anneal->n_improvements; i++) {
+        const struct anneal_improvement *at = &anneal->improvements[i];
+
+        if (!best || at->makespan > best->makespan ||
+            (at->makespan == best->makespan && at->after < best->after))
+            best = at;
+    }
+    if (best)
+        printf("annealing   %u cycles after %.4f s, by instance %u (%s)\n", best->makespan,
+               (double)best->after / 1e9, best->instance,
+               start_name((enum start)(best->instance % N_STARTS)));
 }
 
 static void print_people(const struct makespan_request *request, const struct solve_result *result,
@@ -227,13 +246,7 @@ static void print_people(const struct makespan_request *request, const struct so
     print_interval(request, result);
     if (request->clock_mhz > 0)
         print_time(request, result);
-    for (size_t i = 0; i < result->anneal.n_improvements; i++) {
-        const struct anneal_improvement *at = &result->anneal.improvements[i];
-
-        printf("%s%8.4f s  instance %u (%s): %u\n", i ? "            " : "found       ",
-               (double)at->after / 1e9, at->instance, start_name((enum start)(at->instance % N_STARTS)),
-               at->makespan);
-    }
+    print_annealing(&result->anneal);
     printf("witness     %s\n", witness);
     printf("assumes     %s\n", assumption(request));
     if (barrier_assumption(request))
@@ -257,13 +270,13 @@ int makespan_print(const struct cli_args *args, const struct makespan_request *r
         status = cli_fail_environment(args, -ENOMEM, "the answer");
     } else if (cli_has(args, "json")) {
         answer = json_answer(request, result, seconds, witness, normalised);
-        if (!answer || json_dumpf(answer, stdout, JSON_COMPACT) || putchar('\n') == EOF || fflush(stdout))
-            status = cli_fail_environment(args, errno, "cannot write the answer");
+        if (!answer)
+            status = cli_fail_environment(args, -ENOMEM, "the answer");
+        else if (json_dumpf(answer, stdout, JSON_COMPACT) == 0) /* main() reports a failure to write */
+            (void)putchar('\n');
         json_decref(answer);
     } else {
         print_people(request, result, seconds, witness, normalised);
-        if (fflush(stdout) || ferror(stdout))
-            status = cli_fail_environment(args, errno, "cannot write the answer");
     }
     free(witness);
     free(normalised);

@@ -158,6 +158,10 @@ static int run(const struct cli_args *args)
     struct measurement *measurement;
     int result = cli_int(args, "samples", 10, MOST_SAMPLES, &samples);
 
+    if (!result)
+        result = cli_check_output(args, output);
+    if (!result)
+        result = cli_check_output(args, page);
     if (result)
         return result;
     measurement = calloc(1, sizeof *measurement);

@@ -80,10 +80,15 @@ static int read_wishes(const struct cli_args *args, struct wishes *wishes)
     wishes->output = cli_value(args, "output", args->n_positional ? wishes->default_output : NULL);
     if (!wishes->output)
         return cli_fail_usage(args, "expected -o FILE for the merged set");
-    return 0;
+    return cli_check_output(args, wishes->output);
 }
 
 /* --- what to say --- */
+
+static const char *plural(size_t n)
+{
+    return n == 1 ? "" : "s";
+}
 
 static void say_doubts(const struct profile_task *task, const struct profile_outcome *outcome)
 {
@@ -95,7 +100,7 @@ static void say_doubts(const struct profile_task *task, const struct profile_out
     if (outcome->log.incomplete)
         (void)fprintf(stderr, "  %zu jobs were not recorded whole\n", outcome->log.incomplete);
     if (outcome->programs > 1)
-        (void)fprintf(stderr, "  %zu processes used OpenCL; this is the one with most jobs\n",
+        (void)fprintf(stderr, "  %zu processes used GPUs; this is the one with most jobs\n",
                       outcome->programs);
     if (task->waits > 1)
         (void)fprintf(
@@ -109,7 +114,8 @@ static void say_doubts(const struct profile_task *task, const struct profile_out
             "  commands overlapped %zu times; a task is a chain, so it is longer than its jobs were\n",
             task->overlaps);
     if (task->jobs < FEW_JOBS)
-        (void)fprintf(stderr, "  only %zu jobs: the worst case may be far longer\n", task->jobs);
+        (void)fprintf(stderr, "  only %zu job%s: the worst case may be far longer\n", task->jobs,
+                      plural(task->jobs));
     for (size_t i = 0; i < task->n_steps; i++) {
         const struct profile_step *step = &task->steps[i];
 
@@ -150,14 +156,14 @@ static void say(const struct wishes *wishes, const struct profile_task tasks[],
 {
     const struct profile_task *task = &tasks[0];
 
-    (void)fprintf(stderr,
-                  "%s: %zu jobs (%s; the first %zu left out), response best %.3f mean %.3f worst %.3f ms\n",
-                  wishes->task.name, task->jobs, task->explicit_jobs ? "explicit" : "inferred", task->warm,
-                  nsec_to_ms(task->best), mean_ms(task), nsec_to_ms(task->worst));
+    (void)fprintf(
+        stderr, "%s: %zu job%s (%s; the first %zu left out), response best %.3f mean %.3f worst %.3f ms\n",
+        wishes->task.name, task->jobs, plural(task->jobs), task->explicit_jobs ? "explicit" : "inferred",
+        task->warm, nsec_to_ms(task->best), mean_ms(task), nsec_to_ms(task->worst));
     say_worst(wishes, task);
     (void)fprintf(stderr, "  the first job took %.3f ms, with all that happens once\n",
                   nsec_to_ms(task->first));
-    if (!wishes->task.period)
+    if (!wishes->task.period && task->jobs > 1)
         (void)fprintf(stderr,
                       "  period inferred: %.3f ms, the median; two releases came as close as %.3f ms. Say "
                       "--period if you know it\n",
@@ -267,6 +273,23 @@ static int run_unthrottled(const struct profile_place *place, struct wishes *wis
     return result;
 }
 
+/*
+ * Fewer GPUs than that would give lengths that were not measured on so many. batond knows every GPU
+ * that the program named.
+ */
+static int check_gpus(const struct cli_args *args, const struct profile_place *place, unsigned gpus)
+{
+    unsigned there;
+    int result = profile_place_gpus(place, &there);
+
+    if (result)
+        return cli_fail_environment(args, result, "batond");
+    if (there >= gpus)
+        return 0;
+    return cli_fail_environment(args, 0, "--gpus: expected at most %u, the GPUs that are there, found %u",
+                                there, gpus);
+}
+
 /* One run per number of GPUs. *ret_status is the program's status in the first run that fails. */
 static int measure(const struct cli_args *args, struct wishes *wishes, struct profile_outcome outcomes[],
                    struct profile_task tasks[], int *ret_status)
@@ -280,14 +303,18 @@ static int measure(const struct cli_args *args, struct wishes *wishes, struct pr
         wishes->run.gpus = k + 1;
         result = run_unthrottled(&place, wishes, &outcomes[k]);
         *ret_status = outcomes[k].status;
+        if (!result && *ret_status == 0 && k && (result = check_gpus(args, &place, k + 1)))
+            break;
         if (result == 0)
             result = profile_align(&outcomes[k].log, wishes->run.warm, &tasks[k]);
         if (result == -ENODATA && *ret_status) {
             result = 0; /* it has no jobs because it failed; run() reports that */
         } else if (result == -ENODATA) {
             (void)fprintf(
-                stderr, "baton profile: expected more than %zu jobs on OpenCL, found %zu; nothing written\n",
-                wishes->run.warm, outcomes[k].log.n_jobs);
+                stderr,
+                "baton profile: expected more than %zu jobs with OpenCL or CUDA (--warm leaves the first %zu "
+                "out), found %zu; nothing written\n",
+                wishes->run.warm, wishes->run.warm, outcomes[k].log.n_jobs);
             result = CLI_NO;
         } else if (result) {
             result = cli_fail_environment(args, result, "the log of %s", wishes->task.name);

@@ -80,6 +80,24 @@ int profile_place_open(struct profile_place *ret_place)
     return 0;
 }
 
+int profile_place_gpus(const struct profile_place *place, unsigned *ret_gpus)
+{
+    struct frame answer;
+    struct monitor monitor;
+    unsigned gpus = 0;
+    int result = monitor_open(&monitor, place->socket);
+
+    if (result)
+        return result;
+    while ((result = monitor_query(&monitor, QUERY_DEVICE, gpus, 0, &answer)) == 0 &&
+           answer.type == FRAME_ABOUT_DEVICE)
+        gpus++;
+    monitor_close(&monitor);
+    if (!result)
+        *ret_gpus = gpus;
+    return result;
+}
+
 /* --- the logs --- */
 
 /* The log with the most jobs in the folder. 0, -ENODATA or -errno. */

@@ -17,6 +17,8 @@ struct profile_place {
  * profile_place_done().
  */
 int profile_place_open(struct profile_place *ret_place);
+/* How many GPUs its daemon knows: it found them, or programs named them. 0 or -errno. */
+int profile_place_gpus(const struct profile_place *place, unsigned *ret_gpus);
 /* Stops the daemon and removes everything. */
 void profile_place_done(struct profile_place *place);
 

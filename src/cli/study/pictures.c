@@ -156,8 +156,8 @@ void study_draw_ranks(const struct ranking *ranking, const struct rank_table *ta
     char title[128];
     struct axis x;
 
-    (void)snprintf(title, sizeof title, "Ranking under %s, %zu parameter combinations", table->overheads,
-                   table->combinations);
+    (void)snprintf(title, sizeof title, "Ranking under %s, %zu parameter combination%s", table->overheads,
+                   table->combinations, table->combinations == 1 ? "" : "s");
     axis_layout(&x, 0, (double)n, false, 200, 740, 8);
     svg_begin(760, bottom + 44, title, out);
     svg_x_axis(&x, "sub-rank: bar average, tick median", 44, bottom, out);

@@ -49,13 +49,16 @@ static int add_picture(struct album *album, const char *name, struct draft *draw
 static void add_rank_table(struct html_page *page, const struct ranking *ranking,
                            const struct rank_table *table)
 {
-    const char *head[6 + STUDY_MAX_OVERHEADS] = {"rank", "median", "average", "std", "area", "(CPU,GPU,rho)"};
+    const char *head[6 + STUDY_MAX_OVERHEADS] = {"rank", "median", "average", "std", "area", "configuration"};
+    bool is_number[6 + STUDY_MAX_OVERHEADS];
     size_t n = 6;
 
     for (size_t t = 0; t < ranking->n_tables; t++)
         if (&ranking->tables[t] != table)
             head[n++] = ranking->tables[t].overheads;
-    page_table_begin(page, head, n);
+    for (size_t i = 0; i < n; i++)
+        is_number[i] = i != 5; /* the configuration */
+    page_table_begin_aligned(page, head, is_number, n);
     for (size_t i = 0; i < ranking->n_configurations; i++) {
         size_t c = table->order[i];
         const struct rank_row *row = &table->rows[c];

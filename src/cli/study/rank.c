@@ -7,7 +7,8 @@
 
 static void print_table(const struct ranking *ranking, const struct rank_table *table)
 {
-    printf("Rankings under %s: %zu parameter combinations", table->overheads, table->combinations);
+    printf("Rankings under %s: %zu parameter combination%s", table->overheads, table->combinations,
+           table->combinations == 1 ? "" : "s");
     if (table->unfinished)
         printf(" (%zu more are not finished)", table->unfinished);
     printf("\n%4s %7s %7s %7s %7s  %-16s", "rank", "median", "avg", "std", "area", "(CPU,GPU,rho)");
@@ -61,8 +62,13 @@ static int show(const struct cli_args *args, const struct ranking *ranking)
     const char *wanted = cli_value(args, "overheads", NULL);
     const struct rank_table *table = ranking_table(ranking, wanted ? wanted : "WC/L");
 
-    if (wanted && !table)
-        return cli_fail_usage(args, "--overheads: expected a set of the study, found %s", wanted);
+    if (wanted && !table) {
+        (void)fprintf(stderr, "baton study rank: --overheads: expected one of the study's sets (");
+        for (size_t t = 0; t < ranking->n_tables; t++)
+            (void)fprintf(stderr, "%s%s", t ? ", " : "", ranking->tables[t].overheads);
+        (void)fprintf(stderr, "), found '%s'\n", wanted);
+        return CLI_USAGE;
+    }
     if (!table && ranking->n_tables)
         table = &ranking->tables[0];
     if (!table)

@@ -8,7 +8,7 @@ int study_fail(const struct cli_args *args, int result, const char *path, const 
 
     if (result == STORE_OTHER)
         return cli_fail_usage(args, "%s: %s", path, message);
-    if (result == -ENOENT)
+    if (result == -ENOENT || result == -ENOTDIR || result == -EISDIR)
         return cli_fail_usage(args, "%s: %s", path, message[0] ? message : "no such file");
     if (message[0])
         return cli_fail_environment(args, result, "%s: %s", path, message);

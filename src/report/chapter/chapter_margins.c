@@ -3,6 +3,7 @@
  * distribution of each task's responses.
  */
 #include <math.h>
+#include <string.h>
 
 #include "report/chapter/chapter.h"
 #include "report/histogram.h"
@@ -28,8 +29,8 @@ static void margin_words(const struct chapter_program *program, char *ret_text, 
 }
 
 /*
- * The part beyond the deadline is red. A bar longer than twice its limits is truncated there; the
- * caption has the number.
+ * The part beyond the deadline is red. A bar longer than twice its limits is truncated there, and
+ * the caption says so.
  */
 static void write_margin(const struct chapter_program *program, size_t colour, struct html_page *page)
 {
@@ -53,6 +54,13 @@ static void write_margin(const struct chapter_program *program, size_t colour, s
         ticks[n++] = (struct page_tick){
             bound / scale, chapter_bound_claimed(program) ? PAGE_TICK_BOUND : PAGE_TICK_UNCLAIMED, "bound"};
     margin_words(program, caption, sizeof caption);
+    if (worst > scale) {
+        size_t used = strlen(caption);
+        char number[32];
+
+        page_number(scale, number);
+        (void)snprintf(caption + used, sizeof caption - used, "; the bar is cut off at %s ms", number);
+    }
     page_bar(page, &(struct page_bar){.name = program->name,
                                       .caption = caption,
                                       .segments = segments,

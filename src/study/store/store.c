@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "study/gema_experiment.h"
 #include "study/store/store_internal.h"
@@ -127,6 +128,21 @@ static int create_tables(struct store *store)
     return result > STORE_OTHER ? STORE_OTHER : result;
 }
 
+/* SQLite calls a missing file and a folder the same: "unable to open database file". */
+static int check_place(struct store *store, const char *path, bool create)
+{
+    struct stat place;
+    int result = 0;
+
+    if (stat(path, &place) == 0)
+        result = S_ISDIR(place.st_mode) ? -EISDIR : 0;
+    else if (!create || errno != ENOENT)
+        result = -errno;
+    if (result)
+        (void)snprintf(store->message, sizeof store->message, "%s", strerror(-result));
+    return result;
+}
+
 int store_open(const char *path, bool create, struct store **ret_store)
 {
     struct store *store = calloc(1, sizeof *store);
@@ -140,6 +156,9 @@ int store_open(const char *path, bool create, struct store **ret_store)
     if (!store)
         return -ENOMEM;
     *ret_store = store;
+    result = check_place(store, path, create);
+    if (result)
+        return result;
     result = store_result(store, sqlite3_open_v2(path, &store->database, flags, NULL));
     if (result)
         return result;
@@ -151,8 +170,8 @@ int store_open(const char *path, bool create, struct store **ret_store)
     else if (result == 1)
         result = 0;
     if (result >= STORE_OTHER) {
-        (void)snprintf(store->message, sizeof store->message, "no results of a study (format %s)",
-                       STORE_FORMAT);
+        (void)snprintf(store->message, sizeof store->message,
+                       "expected a database of `baton study run` (format %s)", STORE_FORMAT);
         return STORE_OTHER;
     }
     return result;

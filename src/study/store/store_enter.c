@@ -21,8 +21,8 @@ static int enter_fact(struct store *store, const char *key, const char *value)
     if (result)
         return result;
     if (known[0] && strcmp(known, value) != 0) {
-        (void)snprintf(store->message, sizeof store->message, "its %s is %s, this study's is %s", key, known,
-                       value);
+        (void)snprintf(store->message, sizeof store->message,
+                       "it holds another study (%s: %s there, %s here)", key, known, value);
         return STORE_OTHER;
     }
     result = store_prepare(store, "INSERT OR IGNORE INTO study VALUES (?, ?)", &statement);
