@@ -91,8 +91,8 @@ static const struct {
                        " may not run on exactly the cores of the programs, or its device has no "
                        "thread on the cores of the devices (R3)"},
     [RULE_ORDER] = {"model not met: the CPUs do not put client ",
-                    " before less urgent ones: it may not be moved, or there are more programs than cores or "
-                    "levels (R3)"},
+                    " before other work: it has no real-time priority or may not be moved, or there are more "
+                    "programs than cores or levels (R3)"},
     [RULE_OWN] = {"model not met: client ", " has pieces, chunks, GPUs or a placement of its own (--slice, "
                                             "--chunk, --gpus, --placement) instead of the plan's (R7)"},
     [RULE_PLACEMENT] = {"model not met: kernels of client ",

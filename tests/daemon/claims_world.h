@@ -55,7 +55,7 @@ struct core_set claims_cores(const char *list);
 struct plan claims_good_plan(void);
 char *claims_text(const struct plan *plan);
 
-/* batond's defaults, on a machine of two cores. */
+/* batond's defaults, on a machine of two cores, whose programs are real-time. */
 struct config claims_plain_config(void);
 struct server *claims_start(const struct config *config);
 void claims_give(struct server *server, const char *plan);
