@@ -82,6 +82,27 @@ START_TEST(a_partition_is_compared_without_a_plan)
 }
 END_TEST
 
+/* Linux moves no thread between core 1 and core 2 here: a program may wait beside an idle core. */
+START_TEST(cores_of_programs_are_isolated_all_or_none)
+{
+    static const struct {
+        const char *isolated;
+        bool claimed;
+    } cases[] = {{"2-3", true}, {"0-3", true}, {"1-3", false}, {"0,2-3", false}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct config config = partitioned();
+        struct server *server = start_pocl(&config);
+        struct frame frame;
+
+        claims_world.cores.isolated = claims_cores(cases[i].isolated);
+        ck_assert_msg((claims_rule(server) == RULE_MET) == cases[i].claimed, "case %zu", i);
+        ck_assert(claims_differs(server, "partition.programs", "", &frame) != cases[i].claimed);
+        server_free(server);
+    }
+}
+END_TEST
+
 /*
  * The machine changes while batond runs: noticed by the next look, at the latest a second later,
  * and before a claim is reported.
@@ -330,8 +351,8 @@ START_TEST(lists_of_cores_are_read_as_the_kernel_writes_them)
 END_TEST
 
 HARNESS_MAIN("cores", 30, cores_that_do_not_exist_are_no_partition, a_partition_is_compared_without_a_plan,
-             a_claim_follows_the_machine, devices_that_are_cores_have_a_core_each,
-             a_program_has_its_period_and_the_cores_of_the_programs,
+             a_claim_follows_the_machine, cores_of_programs_are_isolated_all_or_none,
+             devices_that_are_cores_have_a_core_each, a_program_has_its_period_and_the_cores_of_the_programs,
              threads_of_devices_are_on_the_cores_of_devices,
              settings_that_go_before_the_plan_take_the_claim_away,
              the_programs_of_a_plan_need_an_order_on_the_cpus, each_thread_that_a_program_names_counts,
