@@ -33,6 +33,7 @@ static void wake(void *user, lease_word *word)
 {
     (void)user;
     (void)word;
+    memcpy(claims_world.levels_at_grant, claims_world.levels, sizeof claims_world.levels);
 }
 
 static void report(void *user, const struct server_report *what)
