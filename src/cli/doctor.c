@@ -163,10 +163,10 @@ static void check_real_time(struct doctor_report *report)
     if (may_use_fifo())
         doctor_find(report, DOCTOR_WORKS, "real-time scheduling", "SCHED_FIFO is permitted", NULL);
     else
-        doctor_find(
-            report, DOCTOR_LIMITED, "real-time scheduling",
-            "SCHED_FIFO is not permitted: order is kept, no bound is claimed",
-            "give the user an rtprio limit of 99 (/etc/security/limits.d) or the daemon CAP_SYS_NICE");
+        doctor_find(report, DOCTOR_LIMITED, "real-time scheduling",
+                    "SCHED_FIFO is not permitted: order is kept, no bound is claimed",
+                    "give the user an rtprio limit of 99 (/etc/security/limits.d); for gpusync it suffices "
+                    "that the daemon has CAP_SYS_NICE");
     getrlimit(RLIMIT_MEMLOCK, &memory);
     if (geteuid() == 0 || memory.rlim_cur == RLIM_INFINITY || memory.rlim_cur >= (rlim_t)64 << 20)
         doctor_find(report, DOCTOR_WORKS, "locked memory", "the daemon can lock its pages", NULL);

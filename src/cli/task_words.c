@@ -89,8 +89,8 @@ static const struct {
     [RULE_AFFINITY] = {"client ", " may not run on exactly the cores of the programs, or its device has no "
                                   "thread on the cores of the devices"},
     [RULE_ORDER] = {"the CPUs do not put client ",
-                    " before less urgent ones: it may not be moved, or there are more programs than cores or "
-                    "levels"},
+                    " before other work: it has no real-time priority or may not be moved, or there are more "
+                    "programs than cores or levels"},
     [RULE_OWN] = {"client ", " has pieces, chunks, GPUs or a placement of its own (--slice, "
                              "--chunk, --gpus, --placement) instead of the plan's"},
     [RULE_PLACEMENT] = {"kernels of client ", " do not run on the GPUs that the plan gives it"},

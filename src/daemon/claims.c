@@ -359,6 +359,35 @@ static void compare_partition(struct server *server)
     }
 }
 
+/*
+ * Every analysis takes the cores of a cluster for one set: a ready thread takes any core that a
+ * less urgent one has. Linux moves no thread between isolated cores and others.
+ */
+static void compare_isolation(struct server *server, const struct core_set *cores)
+{
+    struct core_set isolated = core_set_both(cores, &server->claims.machine.isolated);
+
+    if (core_set_count(&isolated) < core_set_count(cores))
+        compare_cores(server, server->config.partitioned ? "partition.programs" : "cpus", &isolated,
+                      "isolated, unlike others: threads of programs cannot move between them");
+}
+
+/* The clusters of CPUs that programs are pinned to, or all program cores. */
+static void compare_clusters(struct server *server)
+{
+    const struct sched_config *core = sched_core_config(server->core);
+    struct core_set cores = claims_program_cores(server);
+
+    if (!server->claims.machine_known)
+        return;
+    if (!cpus_ordered(server))
+        compare_isolation(server, &cores);
+    for (unsigned i = 0; cpus_ordered(server) && i < core->cpus / core->cpu_cluster; i++) {
+        if (cpus_of_cluster(server, i, &cores))
+            compare_isolation(server, &cores);
+    }
+}
+
 static void look(struct server *server)
 {
     struct claims *claims = &server->claims;
@@ -414,6 +443,7 @@ void claims_check(struct server *server)
     if (server->has_plan) {
         (void)cpus_look(server);
         compare_plan(server);
+        compare_clusters(server);
         foreign_compare(server);
         if (rt_limit_compare(server))
             regain_lose(server);

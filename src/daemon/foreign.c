@@ -2,16 +2,25 @@
 
 #include <stdio.h>
 
+#include "daemon/cpus.h"
 #include "daemon/order.h"
 #include "daemon/peer.h"
 
-/* Is it batond, or a program that other rules are about? */
+/*
+ * Is it batond, or a program whose threads other rules are about? Those rules are not about a
+ * process that only asks, such as `baton top`, nor about one that has not said what it is. Where
+ * batond orders the CPUs, they are about all threads of a program that has a level.
+ */
 static bool is_known(const struct server *server, pid_t pid)
 {
     bool known = pid == server->start.pid;
 
-    for (unsigned i = 0; i < server->config.clients; i++)
-        known = known || (server->peers[i] && server->peers[i]->who.pid == pid);
+    for (unsigned i = 0; i < server->config.clients; i++) {
+        const struct peer *peer = server->peers[i];
+
+        known =
+            known || (peer && peer->page && peer->who.pid == pid && (!cpus_ordered(server) || peer->level));
+    }
     return known;
 }
 

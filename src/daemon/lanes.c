@@ -360,8 +360,9 @@ void lanes_pump(struct server *server, struct peer *peer)
         throttle(server, peer);
     if (peer->job == JOB_RUNS && peer->gpu_over) {
         give_token_back(server, peer);
-        /* a second critical section, which the analysis does not count */
+        /* a second critical section, which the analysis does not count, begins */
         peer->strayed |= peer->queue != 0;
+        peer->gpu_over = peer->queue == 0;
     }
     if (peer->job == JOB_RUNS && peer->turn_over) {
         peer->strayed = true;

@@ -10,13 +10,18 @@ struct ranked_peer {
     const struct peer *peer;
     unsigned planned; /* its priority in the plan */
     int least, most;  /* the real-time priorities of its threads with Linux */
+    int working;      /* the least of those that work for its jobs */
 };
 
-/* Of its main thread, and of those that it has named and that have not ended. */
+/*
+ * Of its main thread, and of those that it has named and that have not ended. Named threads work
+ * for its jobs; without any the main thread does.
+ */
 static void rank_threads(const struct server *server, struct ranked_peer *ranked)
 {
     const struct peer *peer = ranked->peer;
     const pid_t pid = peer->who.pid;
+    int working = INT_MAX;
 
     if (!server->host.rank_of)
         return;
@@ -24,11 +29,13 @@ static void rank_threads(const struct server *server, struct ranked_peer *ranked
     for (size_t i = 0; i < peer->n_threads; i++) {
         int rank = server->host.rank_of(server->host.user, pid, peer->threads[i]);
 
-        if (rank >= 0 && rank < ranked->least)
-            ranked->least = rank;
+        if (rank >= 0 && rank < working)
+            working = rank;
         if (rank > ranked->most)
             ranked->most = rank;
     }
+    ranked->working = working < INT_MAX ? working : ranked->least;
+    ranked->least = working < ranked->least ? working : ranked->least;
 }
 
 /*
@@ -102,9 +109,16 @@ static enum model_rule ordered_rule(const struct server *server, bool all, uint3
     return RULE_MET;
 }
 
+/* Do other programs of the machine, real-time or not, share cores with the program's jobs? */
+static bool shares_cores(const struct ranked_peer *ranked)
+{
+    return !ranked->peer->task->planned->no_deadline && ranked->working < 1;
+}
+
 /*
- * Linux orders the CPUs. No program may have a higher real-time priority than a more urgent one.
- * With more programs than cores the more urgent one needs a higher one (R3).
+ * Linux orders the CPUs. Each program with deadlines needs a real-time priority. None may have a
+ * higher one than a more urgent program. With more programs than cores the more urgent one needs a
+ * higher one (R3).
  */
 static enum model_rule linux_rule(const struct server *server, uint32_t *ret_who)
 {
@@ -119,11 +133,12 @@ static enum model_rule linux_rule(const struct server *server, uint32_t *ret_who
     enough = clients <= core_set_count(&cores);
     n = ranked_clients(server, ranked);
     for (size_t i = 0; i < n; i++) {
+        *ret_who = ranked[i].peer->client;
+        if (shares_cores(&ranked[i]))
+            return RULE_ORDER;
         for (size_t j = 0; j < n; j++) {
-            if (ranked[j].planned < ranked[i].planned && ranked[j].most + !enough > ranked[i].least) {
-                *ret_who = ranked[i].peer->client;
+            if (ranked[j].planned < ranked[i].planned && ranked[j].most + !enough > ranked[i].least)
                 return RULE_ORDER;
-            }
         }
     }
     return RULE_MET;

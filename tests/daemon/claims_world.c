@@ -33,6 +33,7 @@ static void wake(void *user, lease_word *word)
 {
     (void)user;
     (void)word;
+    memcpy(claims_world.levels_at_grant, claims_world.levels, sizeof claims_world.levels);
 }
 
 static void report(void *user, const struct server_report *what)
@@ -230,6 +231,8 @@ struct config claims_plain_config(void)
     static struct config config;
 
     config_init(&config);
+    for (size_t i = 0; i < sizeof claims_world.ranks / sizeof *claims_world.ranks; i++)
+        claims_world.ranks[i] = 20;
     claims_world.cores = (struct machine){claims_cores("0-1"), claims_cores("0-1"), claims_cores("")};
     claims_world.of_program = claims_cores("0-1");
     return config;
@@ -445,6 +448,7 @@ struct config claims_gpusync_config(void)
 {
     struct config config = claims_plain_config();
 
+    memset(claims_world.ranks, 0, sizeof claims_world.ranks); /* batond gives them levels */
     config.profile = PROFILE_GPUSYNC;
     config.policy = POLICY_FAIR_LATENESS;
     config.gpu_cluster = 2;

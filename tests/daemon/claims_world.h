@@ -32,12 +32,13 @@ struct claims_world {
     int thread_ranks[4];                /* ... of threads that they name, by number; below 0: it has ended */
     struct core_set of_thread;          /* what these threads may run on; empty: what the programs may */
     unsigned joined;
-    unsigned asked;     /* how often the cores of a thread were asked for */
-    int order_answer;   /* of an attempt to pin and order threads, if it fails */
-    bool ordered[4];    /* which clients have been ordered, in the order in which they join */
-    unsigned levels[4]; /* of the clients on the CPUs; 0: none */
-    size_t strangers;   /* threads that are not ordered */
-    bool adopts;        /* an attempt to order threads orders these, too */
+    unsigned asked;              /* how often the cores of a thread were asked for */
+    int order_answer;            /* of an attempt to pin and order threads, if it fails */
+    bool ordered[4];             /* which clients have been ordered, in the order in which they join */
+    unsigned levels[4];          /* of the clients on the CPUs; 0: none */
+    unsigned levels_at_grant[4]; /* at the last grant */
+    size_t strangers;            /* threads that are not ordered */
+    bool adopts;                 /* an attempt to order threads orders these, too */
     struct claims_other others[512];
     unsigned n_others, next_other;
     unsigned asked_others; /* how often one of them was looked at */
@@ -55,7 +56,7 @@ struct core_set claims_cores(const char *list);
 struct plan claims_good_plan(void);
 char *claims_text(const struct plan *plan);
 
-/* batond's defaults, on a machine of two cores. */
+/* batond's defaults, on a machine of two cores, whose programs are real-time. */
 struct config claims_plain_config(void);
 struct server *claims_start(const struct config *config);
 void claims_give(struct server *server, const char *plan);

@@ -178,6 +178,31 @@ START_TEST(programs_of_gpusync_must_be_where_the_model_has_them)
 }
 END_TEST
 
+/* Under `system` no analysis counts a copy from one GPU to another. */
+START_TEST(a_program_that_strays_ends_the_claim)
+{
+    struct config config = claims_gpusync_config();
+    struct plan plan = claims_gpusync_plan();
+    struct frame attach = {.type = FRAME_ATTACH, .attach = {.engine = ENGINE_EXECUTION}};
+    struct frame moved = {.type = FRAME_MOVED, .moved = {.from = 0, .to = 1, .bytes = 1, .length = 1}};
+    char *text;
+    struct server *server = claims_gpusync_start(&config, &plan, &text);
+    unsigned eye = claims_join_ordered(server, "eye");
+
+    for (unsigned gpu = 0; gpu < 2; gpu++) {
+        attach.attach.index = gpu;
+        (void)snprintf(attach.attach.device, sizeof attach.attach.device, "pci:0000:0%u:00.0", gpu + 1);
+        claims_say(server, eye, &attach);
+    }
+    claims_has_a_job(server, eye);
+    ck_assert_int_eq(claims_rule(server), RULE_MET);
+    claims_say(server, eye, &moved);
+    ck_assert_int_eq(claims_rule(server), RULE_PLACEMENT);
+    free(text);
+    server_free(server);
+}
+END_TEST
+
 /*
  * Under tokens every task depends on every other one, so that each must be idle: a job of either
  * priority keeps both claims away, and so does the end of a job that the core has not seen.
@@ -265,4 +290,4 @@ HARNESS_MAIN("claims gpusync", 30,
              each_field_of_the_basis_of_gpusync_is_compared_with_what_runs,
              each_setting_of_gpusync_is_compared_with_the_plan,
              tasks_of_gpusync_need_points_costs_and_clusters_that_are_there,
-             programs_of_gpusync_must_be_where_the_model_has_them)
+             programs_of_gpusync_must_be_where_the_model_has_them, a_program_that_strays_ends_the_claim)

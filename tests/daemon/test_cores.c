@@ -82,6 +82,27 @@ START_TEST(a_partition_is_compared_without_a_plan)
 }
 END_TEST
 
+/* Linux moves no thread between core 1 and core 2 here: a program may wait beside an idle core. */
+START_TEST(cores_of_programs_are_isolated_all_or_none)
+{
+    static const struct {
+        const char *isolated;
+        bool claimed;
+    } cases[] = {{"2-3", true}, {"0-3", true}, {"1-3", false}, {"0,2-3", false}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct config config = partitioned();
+        struct server *server = start_pocl(&config);
+        struct frame frame;
+
+        claims_world.cores.isolated = claims_cores(cases[i].isolated);
+        ck_assert_msg((claims_rule(server) == RULE_MET) == cases[i].claimed, "case %zu", i);
+        ck_assert(claims_differs(server, "partition.programs", "", &frame) != cases[i].claimed);
+        server_free(server);
+    }
+}
+END_TEST
+
 /*
  * The machine changes while batond runs: noticed by the next look, at the latest a second later,
  * and before a claim is reported.
@@ -202,16 +223,20 @@ START_TEST(settings_that_go_before_the_plan_take_the_claim_away)
 }
 END_TEST
 
-/* eye (20) and ear (10) on one core, and on two. */
-START_TEST(more_programs_than_cores_need_an_order_on_the_cpus)
+/*
+ * eye (20) and ear (10) on one core, and on two. A program without a real-time priority shares its
+ * core with all other programs of the machine.
+ */
+START_TEST(the_programs_of_a_plan_need_an_order_on_the_cpus)
 {
     static const struct {
         const char *cores;
         int eye, ear;
         enum model_rule rule;
     } cases[] = {{"0", 20, 10, RULE_MET},   {"0", 10, 20, RULE_ORDER},   {"0", 15, 15, RULE_ORDER},
-                 {"0", 0, 0, RULE_ORDER},   {"0-1", 0, 0, RULE_MET},     {"0-1", 15, 15, RULE_MET},
-                 {"0-1", 20, 10, RULE_MET}, {"0-1", 10, 20, RULE_ORDER}, {"0-1", 0, 1, RULE_ORDER}};
+                 {"0", 0, 0, RULE_ORDER},   {"0-1", 0, 0, RULE_ORDER},   {"0-1", 15, 15, RULE_MET},
+                 {"0-1", 20, 10, RULE_MET}, {"0-1", 10, 20, RULE_ORDER}, {"0-1", 0, 1, RULE_ORDER},
+                 {"0-1", 1, 1, RULE_MET},   {"0-1", 1, 0, RULE_ORDER},   {"0", 2, 0, RULE_ORDER}};
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct config config = claims_plain_config();
@@ -239,16 +264,19 @@ START_TEST(more_programs_than_cores_need_an_order_on_the_cpus)
 }
 END_TEST
 
-/* eye (20) and ear (10) on one core. Each has named one more thread, which works for its jobs. */
+/*
+ * eye (20) and ear (10) on one core. Each has named one thread, which works for its jobs. ear's
+ * main thread is not real-time; it works for ear's jobs only when the named thread has ended.
+ */
 START_TEST(each_thread_that_a_program_names_counts)
 {
     static const struct {
         int eye, ear;
         const char *cores;
         enum model_rule rule;
-    } cases[] = {{20, 10, "0", RULE_MET},     {11, 0, "0", RULE_MET},    {10, 10, "0", RULE_ORDER},
-                 {0, 10, "0", RULE_ORDER},    {20, 20, "0", RULE_ORDER}, {-ESRCH, -ESRCH, "0", RULE_MET},
-                 {20, 10, "1", RULE_AFFINITY}};
+    } cases[] = {{20, 10, "0", RULE_MET},      {11, 0, "0", RULE_ORDER},     {10, 10, "0", RULE_ORDER},
+                 {0, 10, "0", RULE_ORDER},     {20, 20, "0", RULE_ORDER},    {-ESRCH, 10, "0", RULE_MET},
+                 {20, 10, "1", RULE_AFFINITY}, {20, -ESRCH, "0", RULE_ORDER}};
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct config config = claims_plain_config();
@@ -259,7 +287,7 @@ START_TEST(each_thread_that_a_program_names_counts)
         claims_world.cores.online = claims_world.of_program = claims_cores("0");
         claims_world.of_thread = claims_cores(cases[i].cores);
         claims_world.ranks[0] = 20;
-        claims_world.ranks[1] = 10;
+        claims_world.ranks[1] = 0;
         claims_world.thread_ranks[1] = cases[i].eye;
         claims_world.thread_ranks[2] = cases[i].ear;
         plan_basis_set_count(&plan.basis, BASIS_CPUS, 1);
@@ -323,9 +351,9 @@ START_TEST(lists_of_cores_are_read_as_the_kernel_writes_them)
 END_TEST
 
 HARNESS_MAIN("cores", 30, cores_that_do_not_exist_are_no_partition, a_partition_is_compared_without_a_plan,
-             a_claim_follows_the_machine, devices_that_are_cores_have_a_core_each,
-             a_program_has_its_period_and_the_cores_of_the_programs,
+             a_claim_follows_the_machine, cores_of_programs_are_isolated_all_or_none,
+             devices_that_are_cores_have_a_core_each, a_program_has_its_period_and_the_cores_of_the_programs,
              threads_of_devices_are_on_the_cores_of_devices,
              settings_that_go_before_the_plan_take_the_claim_away,
-             more_programs_than_cores_need_an_order_on_the_cpus, each_thread_that_a_program_names_counts,
+             the_programs_of_a_plan_need_an_order_on_the_cpus, each_thread_that_a_program_names_counts,
              a_thread_counts_however_many_have_ended, lists_of_cores_are_read_as_the_kernel_writes_them)

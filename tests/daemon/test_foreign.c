@@ -86,6 +86,42 @@ START_TEST(what_cannot_delay_a_program_of_the_plan_keeps_the_claims)
 }
 END_TEST
 
+/* `chrt -f 60 baton top`: other rules are about programs that use GPUs. */
+START_TEST(a_real_time_process_that_is_connected_but_is_no_program_ends_the_claims)
+{
+    const struct credentials who = {.pid = 9000};
+    struct frame hello = {.type = FRAME_HELLO, .hello = {.version = FRAME_VERSION, .flags = HELLO_MONITOR}};
+
+    for (int silent = 0; silent < 2; silent++) {
+        unsigned peer;
+
+        start();
+        ck_assert_int_eq(server_accept(server, &who, claims_world.now_at, &peer), 0);
+        if (!silent)
+            claims_say(server, peer, &hello);
+        add(9000, 60, "0-3");
+        tick();
+        claims_expect_unclaimed(server, "cpus", "");
+        stop();
+    }
+}
+END_TEST
+
+/* Its main thread is a normal one. It has named no other thread, so no other rule finds it. */
+START_TEST(a_real_time_thread_of_a_program_before_its_first_job_ends_the_claims)
+{
+    start();
+    (void)claims_join(server, "ear", HELLO_TASK, PERIOD);
+    add(CLAIMS_CLIENT + 1, 39, "0-3");
+    tick();
+    ck_assert_int_ne(claims_rule(server), RULE_BASIS);
+    claims_world.others[0].rank = 60;
+    tick();
+    claims_expect_unclaimed(server, "cpus", "");
+    stop();
+}
+END_TEST
+
 /* Without ordered CPUs the programs have priorities of their own; one of these has none. */
 START_TEST(under_fixed_priorities_the_lowest_program_of_the_plan_counts)
 {
@@ -135,5 +171,7 @@ END_TEST
 
 HARNESS_MAIN("foreign", 30, a_real_time_program_on_the_cores_of_the_plan_ends_the_claims_while_it_is_there,
              what_cannot_delay_a_program_of_the_plan_keeps_the_claims,
+             a_real_time_process_that_is_connected_but_is_no_program_ends_the_claims,
+             a_real_time_thread_of_a_program_before_its_first_job_ends_the_claims,
              under_fixed_priorities_the_lowest_program_of_the_plan_counts,
              a_look_is_at_so_many_processes_and_the_next_one_goes_on)

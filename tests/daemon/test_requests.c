@@ -246,10 +246,49 @@ START_TEST(a_group_ends_the_claim)
 }
 END_TEST
 
+/* The plan counts one critical section a job. until_gpu: it ends with the last GPU segment. */
+START_TEST(a_token_that_is_kept_longer_or_taken_twice_ends_the_claim)
+{
+    enum { KEEPS, GIVES_BACK, ASKS_AGAIN, WAYS };
+
+    for (int way = 0; way < 2 * WAYS; way++) {
+        bool until_gpu = way < WAYS;
+        struct plan_task task = {.name = "counted",
+                                 .priority = 50,
+                                 .gpus = 1,
+                                 .bound = -1,
+                                 .until_gpu = until_gpu,
+                                 .period = 20 * MS,
+                                 .deadline = 20 * MS};
+        struct plan plan = {.analysis = "gpusync", .profile = "gpusync", .tasks = &task, .n_tasks = 1};
+
+        scene_start(1, 1, OVERRUN_OFF);
+        ck_assert_int_eq(server_set_plan(scene.server, &plan, "plan", scene.now), 0);
+        scene_connect_client(0, "counted", 20);
+        scene_job(0, JOB_SAID, NOW + 20 * MS);
+        scene_ask(0, EXECUTION(0));
+        scene_give(0, EXECUTION(0), false);
+        if (way % WAYS != KEEPS)
+            scene_job(0, JOB_GPU_OVER, 0);
+        if (way % WAYS == ASKS_AGAIN) {
+            scene_ask(0, EXECUTION(0));
+            ck_assert(scene_has(0, EXECUTION(0)));
+            scene_give(0, EXECUTION(0), false);
+        }
+        scene_job(0, JOB_ENDS, 0);
+        ck_assert_msg(scene.server->peers[0]->strayed ==
+                          (way % WAYS == ASKS_AGAIN || (until_gpu && way % WAYS == KEEPS)),
+                      "way %d", way);
+        server_free(scene.server);
+    }
+}
+END_TEST
+
 HARNESS_MAIN("requests", 30, a_tally_finds_what_a_comparison_of_sorted_lists_finds,
              lengths_that_do_not_fit_allow_less_and_never_more,
              a_job_that_makes_more_requests_than_were_counted_ends_the_claim, a_piece_is_a_request,
              a_kind_that_was_not_counted_ends_the_claim, leases_of_a_counted_job_are_not_kept,
              a_copy_from_another_gpu_is_a_peer_copy,
              a_request_that_keeps_others_waiting_longer_than_was_counted_ends_the_claim,
-             a_request_that_is_granted_while_others_wait_counts_from_its_grant, a_group_ends_the_claim)
+             a_request_that_is_granted_while_others_wait_counts_from_its_grant, a_group_ends_the_claim,
+             a_token_that_is_kept_longer_or_taken_twice_ends_the_claim)
