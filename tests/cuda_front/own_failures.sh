@@ -46,7 +46,7 @@ verdict $? "calls are found: $(own_calls | wc -l)"
 start_daemon
 asks idle none 0 0
 for name in $(own_calls); do
-    for count in 0 1 3; do
+    for count in 0 1 2 3; do
         asks idle "$name" $count 999
         asks queued "$name" $count 999
     done
