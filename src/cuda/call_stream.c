@@ -6,16 +6,9 @@
 /* Without memory for its record, what a context is given cannot be kept in order. */
 static CUresult refusal(CUcontext owner)
 {
-    CUresult code = CUDA_SUCCESS;
-    CUdevice device = -1;
-    CUcontext popped;
+    CUdevice device = context_device(owner);
 
-    if (cuda_front.genuine.cuCtxPushCurrent_v2(owner) != CUDA_SUCCESS)
-        return code;
-    if (cuda_front.genuine.cuCtxGetDevice(&device) == CUDA_SUCCESS && device >= 0 && device < DEVICE_MOST)
-        code = CUDA_ERROR_OUT_OF_MEMORY;
-    (void)cuda_front.genuine.cuCtxPopCurrent_v2(&popped);
-    return code;
+    return device >= 0 && device < DEVICE_MOST ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
 }
 
 static struct stream_record *find_named(CUstream handle, CUresult *ret_refused)
@@ -32,10 +25,11 @@ static struct stream_record *find_default(bool own, CUresult *ret_refused)
 {
     struct context_record *context = context_current();
     struct stream_record *stream;
-    CUcontext owner = NULL;
+    CUcontext owner;
 
     if (!context) {
-        if (cuda_front.genuine.cuCtxGetCurrent(&owner) == CUDA_SUCCESS && owner)
+        owner = context_current_handle();
+        if (owner)
             *ret_refused = refusal(owner);
         return NULL;
     }

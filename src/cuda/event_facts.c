@@ -93,13 +93,8 @@ static CUresult begin(CUevent handle, CUcontext owner, bool shared)
 CUresult route_event_create(struct call *call)
 {
     CUresult code = call_invoke(call);
-    CUcontext owner = NULL;
 
-    if (code != CUDA_SUCCESS)
-        return code;
-    if (cuda_front.genuine.cuCtxGetCurrent(&owner) != CUDA_SUCCESS)
-        owner = NULL;
-    return begin(*(CUevent *)call->args[0], owner, false);
+    return code == CUDA_SUCCESS ? begin(*(CUevent *)call->args[0], context_current_handle(), false) : code;
 }
 
 /* --- end --- */

@@ -1,4 +1,4 @@
-#include "cuda/function.h"
+#include "cuda/function_private.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -12,17 +12,9 @@
 #include "engine/runtime.h"
 #include "translate/translate_cut.h"
 
-enum { THREADS_WITHOUT_LIMIT = 1024 };
-
-struct module_record {
-    struct ptx_cut cut;
-    enum session_counter whole;        /* why nothing of it is cut, where cut says nothing */
-    struct function_record *functions; /* lock */
-    struct module_record *library;     /* a module of a library: its record */
-    void *handle;
-    struct module_record *aliases, *next; /* of a library: its modules; lock */
-    CUcontext context;                    /* that it ends with; NULL: a library */
-    struct list link;                     /* cuda_front.known.all; lock */
+enum {
+    THREADS_WITHOUT_LIMIT = 1024, /* of a block, on every device */
+    NOT_TOLD = -1,                /* the driver has not told the attribute */
 };
 
 static void keep_record(void *record)
@@ -60,76 +52,57 @@ void function_drop(struct function_record *function)
     free(function);
 }
 
-int function_threads_limit(const struct function_record *function)
+/* Does one block fit on a multiprocessor? The driver counts all limits of the kernel then. */
+static bool block_fits(const struct function_record *function, uint64_t threads, uint32_t shared)
 {
-    return function->threads_limit;
+    int blocks = 0;
+
+    return threads <= THREADS_WITHOUT_LIMIT &&
+           cuda_front.genuine.cuOccupancyMaxActiveBlocksPerMultiprocessor &&
+           cuda_front.genuine.cuOccupancyMaxActiveBlocksPerMultiprocessor(
+               &blocks, function->handle, (int)threads, shared) == CUDA_SUCCESS &&
+           blocks > 0;
 }
 
-uint32_t function_shared_limit(const struct function_record *function, const struct device_record *device)
+bool function_takes(const struct function_record *function, uint64_t threads, uint32_t shared)
 {
     int limit = atomic_load_explicit(&function->shared_limit, memory_order_relaxed);
 
-    (void)device;
-    return limit > 0 ? (uint32_t)limit : 0;
-}
-
-static CUresult ask_param(const struct function_record *function, size_t index, size_t *offset, size_t *size)
-{
-    if (function->is_kernel)
-        return cuda_front.genuine.cuKernelGetParamInfo
-                   ? cuda_front.genuine.cuKernelGetParamInfo(function->handle, index, offset, size)
-                   : CUDA_ERROR_NOT_SUPPORTED;
-    return cuda_front.genuine.cuFuncGetParamInfo
-               ? cuda_front.genuine.cuFuncGetParamInfo(function->handle, index, offset, size)
-               : CUDA_ERROR_NOT_SUPPORTED;
-}
-
-/*
- * Until the driver says that there is no such parameter. If one is where no kernel can have it, the
- * driver's answers are not believed, and the parameters are not known.
- */
-static void read_params(struct function_record *function)
-{
-    CUresult code = CUDA_SUCCESS;
-    size_t offset, size;
-
-    while (function->n_params < FUNCTION_MOST_PARAMS &&
-           (code = ask_param(function, function->n_params, &offset, &size)) == CUDA_SUCCESS) {
-        void *grown = realloc(function->params, (function->n_params + 1) * sizeof *function->params);
-
-        if (grown)
-            function->params = grown;
-        if (!grown || offset > FUNCTION_MOST_BYTES || size > FUNCTION_MOST_BYTES - offset)
-            return;
-        function->params[function->n_params++] = (struct function_param){offset, size};
-        function->bytes = offset + size > function->bytes ? offset + size : function->bytes;
-    }
-    function->params_known = code == CUDA_ERROR_INVALID_VALUE;
+    if (function->threads_limit == NOT_TOLD || limit == NOT_TOLD)
+        return block_fits(function, threads, shared);
+    return threads <= (uint64_t)function->threads_limit && shared <= (uint32_t)(limit > 0 ? limit : 0);
 }
 
 /* handle: the kernel's, or its sibling's. */
+static CUresult ask_once(const struct function_record *function, void *handle, CUfunction_attribute attribute,
+                         CUdevice device, int *ret_value)
+{
+    return function->is_kernel ? cuda_front.genuine.cuKernelGetAttribute(ret_value, attribute, handle, device)
+                               : cuda_front.genuine.cuFuncGetAttribute(ret_value, attribute, handle);
+}
+
 static int ask_attribute(const struct function_record *function, void *handle, CUfunction_attribute attribute,
                          CUdevice device, int otherwise)
 {
     int value = otherwise;
-    CUresult code = function->is_kernel
-                        ? cuda_front.genuine.cuKernelGetAttribute(&value, attribute, handle, device)
-                        : cuda_front.genuine.cuFuncGetAttribute(&value, attribute, handle);
 
-    return code == CUDA_SUCCESS ? value : otherwise;
+    return ask_once(function, handle, attribute, device, &value) == CUDA_SUCCESS ||
+                   ask_once(function, handle, attribute, device, &value) == CUDA_SUCCESS
+               ? value
+               : otherwise;
 }
 
-/* The sibling's handle, of the same kind and from the same module. */
-static void *find_piece(const struct function_record *function, void *module, const char *name)
+/* The handle of a kernel or a sibling of the module; NULL: the driver gives none. */
+static void *find_named(bool is_kernel, void *module, const char *name)
 {
-    void *piece = NULL;
+    void *found = NULL;
     CUresult code;
 
-    if (function->is_kernel)
-        code = cuda_front.genuine.cuLibraryGetKernel((CUkernel *)&piece, module, name);
+    if (is_kernel)
+        code = cuda_front.genuine.cuLibraryGetKernel((CUkernel *)&found, module, name);
     else
-        code = cuda_front.genuine.cuModuleGetFunction((CUfunction *)&piece, module, name);
-    return code == CUDA_SUCCESS ? piece : NULL;
+        code = cuda_front.genuine.cuModuleGetFunction((CUfunction *)&found, module, name);
+    return code == CUDA_SUCCESS ? found : NULL;
 }
 
 /* What of the reasons that are counted this is; the sentence goes with it. */
@@ -154,12 +127,12 @@ static void read_cut(struct function_record *function, const struct module_recor
         function->whole = counter_of(module->cut.reason);
         function->why = module->cut.detail ? strdup(module->cut.detail) : NULL;
     }
-    if (!entry)
+    if (!entry || module->whole != COUNTER_UNSLICED_OTHER)
         return;
     if (entry->reason == PTX_CUT && module->cut.text) {
         function->n_own = entry->n_parameters;
         function->piece_offset = entry->piece_offset;
-        function->piece = find_piece(function, handle, entry->piece_name);
+        function->piece = find_named(function->is_kernel, handle, entry->piece_name);
         return;
     }
     if (entry->reason != PTX_CUT) {
@@ -190,11 +163,11 @@ static void add_function(struct function_record *function, struct module_record 
 /* What the kernel and its sibling allow, which may need more registers. */
 static void read_limits(struct function_record *function, CUdevice device)
 {
-    function->threads_limit = ask_attribute(
-        function, function->handle, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, device, THREADS_WITHOUT_LIMIT);
+    function->threads_limit =
+        ask_attribute(function, function->handle, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, device, NOT_TOLD);
     atomic_init(&function->shared_limit,
                 ask_attribute(function, function->handle, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                              device, 0));
+                              device, NOT_TOLD));
     if (!function->piece)
         return;
     function->piece_threads_limit = ask_attribute(
@@ -229,7 +202,7 @@ static void make_function(void *handle, bool is_kernel, void *module_handle, con
         return;
     }
     function->meter.name = function->name;
-    read_params(function);
+    function_read_params(function, module->library ? module->library : module, of);
     read_cut(function, module->library ? module->library : module, module_handle);
     read_limits(function, device);
     if (of)
@@ -243,20 +216,23 @@ void function_found(void *handle, bool is_kernel, void *module, const char *name
     make_function(handle, is_kernel, module, name, device, NULL);
 }
 
+/* The module in the current context of a library's kernel. */
+static bool find_library_module(CUfunction function, CUlibrary library, CUmodule *ret_module)
+{
+    const struct genuine *genuine = &cuda_front.genuine;
+
+    return (genuine->cuFuncGetModule && genuine->cuFuncGetModule(ret_module, function) == CUDA_SUCCESS) ||
+           (genuine->cuLibraryGetModule && genuine->cuLibraryGetModule(ret_module, library) == CUDA_SUCCESS);
+}
+
 void function_of_kernel(void *handle, void *kernel)
 {
     struct function_record *of = function_find(kernel), *function = function_find(handle);
     CUmodule module = NULL;
 
-    if (of && !function && cuda_front.genuine.cuFuncGetModule &&
-        cuda_front.genuine.cuFuncGetModule(&module, handle) == CUDA_SUCCESS) {
-        CUcontext context = NULL;
-        CUdevice device = 0;
-
-        (void)cuda_front.genuine.cuCtxGetDevice(&device);
-        (void)cuda_front.genuine.cuCtxGetCurrent(&context);
-        module_alias(module, of->module, context);
-        make_function(handle, false, module, of->name, device, of);
+    if (of && !function && find_library_module(handle, of->module, &module)) {
+        module_alias(module, of->module, context_current_handle());
+        make_function(handle, false, module, of->name, 0, of); /* a CUfunction has its own device */
     }
     function_drop(function);
     function_drop(of);
@@ -323,9 +299,12 @@ struct module_record *module_prepare(const void *image, const struct device_reco
     *ret_text = NULL;
     if (!module)
         return NULL;
-    module->whole = COUNTER_UNSLICED_OFF;
-    if (!policy_slicing())
+    if (!policy_slicing()) {
+        if (!fatbin_is(image))
+            module->text = text_of(image, device, &size, &module->whole);
+        module->whole = COUNTER_UNSLICED_OFF;
         return module;
+    }
     if (linking_find(image, &module->cut)) {
         module->whole = COUNTER_UNSLICED_OTHER;
         return module;
@@ -342,8 +321,8 @@ struct module_record *module_prepare(const void *image, const struct device_reco
 
 void module_refused(struct module_record *module)
 {
-    ptx_cut_done(&module->cut);
-    module->cut = (struct ptx_cut){0};
+    free(module->cut.text); /* what the text says of its kernels remains true */
+    module->cut.text = NULL;
     module->whole = COUNTER_UNSLICED_DRIVER;
 }
 
@@ -369,8 +348,14 @@ void module_loaded(struct module_record *module, void *handle, CUcontext context
 
 void module_discard(struct module_record *module)
 {
+    struct ptx_cut *studied = module ? atomic_load(&module->studied) : NULL;
+
     if (!module)
         return;
+    if (studied)
+        ptx_cut_done(studied);
+    free(studied);
+    free(module->text);
     ptx_cut_done(&module->cut);
     free(module);
 }
@@ -490,4 +475,19 @@ bool module_is_piece(void *handle, const char *name)
         if (module->cut.entries[i].reason == PTX_CUT && strcmp(module->cut.entries[i].piece_name, name) == 0)
             return true;
     return false;
+}
+
+const char *module_name_of(void *handle, const void *kernel, bool is_kernel)
+{
+    const struct module_record *module = find_module(handle);
+
+    for (size_t i = 0; module && i < module->cut.n_entries; i++) {
+        const struct ptx_cut_entry *entry = &module->cut.entries[i];
+
+        if (find_named(is_kernel, handle, entry->name) == kernel)
+            return entry->name;
+        if (entry->reason == PTX_CUT && find_named(is_kernel, handle, entry->piece_name) == kernel)
+            return entry->piece_name;
+    }
+    return NULL;
 }

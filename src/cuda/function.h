@@ -63,8 +63,11 @@ struct function_record *function_find(const void *handle);
 void function_keep(struct function_record *function);
 void function_drop(struct function_record *function);
 
-int function_threads_limit(const struct function_record *function);
-uint32_t function_shared_limit(const struct function_record *function, const struct device_record *device);
+/*
+ * Does the driver surely take blocks of so many threads and dynamic bytes? In the context that is
+ * current.
+ */
+bool function_takes(const struct function_record *function, uint64_t threads, uint32_t shared);
 
 /*
  * Loading. The image as the program gave it, for a device (NULL: a library, for all of them).
@@ -93,6 +96,8 @@ void function_of_kernel(void *function, void *kernel);
 /* How many kernels of the module are siblings, and is the name one of them? */
 unsigned module_n_pieces(void *handle);
 bool module_is_piece(void *handle, const char *name);
+/* The name of a kernel or a sibling, from the module's text; NULL: it has none of that handle. */
+const char *module_name_of(void *handle, const void *kernel, bool is_kernel);
 
 /* --- what runs whole (function_whole.c) --- */
 

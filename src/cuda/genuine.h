@@ -25,6 +25,7 @@
     F(cuCtxGetDevice)                                                                                        \
     F(cuCtxPopCurrent_v2)                                                                                    \
     F(cuCtxPushCurrent_v2)                                                                                   \
+    F(cuCtxSetCurrent)                                                                                       \
     F(cuCtxSynchronize)                                                                                      \
     F(cuCtxWaitEvent)                                                                                        \
     F(cuDeviceCanAccessPeer)                                                                                 \
@@ -78,7 +79,9 @@
     F(cuModuleGetFunction)                                                                                   \
     F(cuModuleLoadData)                                                                                      \
     F(cuModuleUnload)                                                                                        \
+    F(cuOccupancyMaxActiveBlocksPerMultiprocessor)                                                           \
     F(cuPointerGetAttribute)                                                                                 \
+    F(cuPointerGetAttributes)                                                                                \
     F(cuStreamAddCallback)                                                                                   \
     F(cuStreamCreate)                                                                                        \
     F(cuStreamDestroy_v2)                                                                                    \

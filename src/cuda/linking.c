@@ -42,18 +42,9 @@ static bool append(struct ptx_cut *to, const struct ptx_cut *from)
         return false;
     to->entries = grown;
     for (size_t i = 0; i < from->n_entries; i++) {
-        struct ptx_cut_entry entry = from->entries[i];
-
-        entry.name = strdup(entry.name);
-        entry.piece_name = strdup(entry.piece_name);
-        entry.detail = strdup(entry.detail);
-        if (!entry.name || !entry.piece_name || !entry.detail) {
-            free(entry.name);
-            free(entry.piece_name);
-            free(entry.detail);
+        if (ptx_cut_entry_copy(&from->entries[i], &to->entries[to->n_entries]) < 0)
             return false;
-        }
-        to->entries[to->n_entries++] = entry;
+        to->n_entries++;
     }
     return true;
 }

@@ -1,5 +1,6 @@
 #include "cuda/objects.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -20,6 +21,9 @@ enum {
     ATTRIBUTE_BLOCK_X = 2,
     ATTRIBUTE_GRID_X = 5,
     ATTRIBUTE_MULTIPROCESSORS = 16,
+    ATTRIBUTE_PCI_BUS = 33,
+    ATTRIBUTE_PCI_DEVICE = 34,
+    ATTRIBUTE_PCI_DOMAIN = 50,
     ATTRIBUTE_MAJOR = 75,
     ATTRIBUTE_MINOR = 76,
     ATTRIBUTE_SHARED_OPT_IN = 97,
@@ -47,34 +51,61 @@ static int architecture_of(int major, int minor)
     return major > 0 && major < 1000 && minor >= 0 && minor < 10 ? 10 * major + minor : 0;
 }
 
-static void read_limits(struct device_record *device)
+/* otherwise: what holds if the driver does not tell. */
+static int attribute_of(CUdevice device, int attribute, int otherwise)
 {
-    int major = 0, minor = 0;
+    int value = 0;
 
-    for (int i = 0; i < 3; i++) {
-        (void)cuda_front.genuine.cuDeviceGetAttribute(&device->grid_limit[i], ATTRIBUTE_GRID_X + i,
-                                                      device->device);
-        (void)cuda_front.genuine.cuDeviceGetAttribute(&device->block_limit[i], ATTRIBUTE_BLOCK_X + i,
-                                                      device->device);
-    }
-    (void)cuda_front.genuine.cuDeviceGetAttribute(&device->threads_limit, ATTRIBUTE_THREADS, device->device);
-    (void)cuda_front.genuine.cuDeviceGetAttribute(&device->shared_limit, ATTRIBUTE_SHARED_OPT_IN,
-                                                  device->device);
-    (void)cuda_front.genuine.cuDeviceGetAttribute(&device->multiprocessors, ATTRIBUTE_MULTIPROCESSORS,
-                                                  device->device);
-    (void)cuda_front.genuine.cuDeviceGetAttribute(&major, ATTRIBUTE_MAJOR, device->device);
-    (void)cuda_front.genuine.cuDeviceGetAttribute(&minor, ATTRIBUTE_MINOR, device->device);
-    device->architecture = architecture_of(major, minor);
+    return cuda_front.genuine.cuDeviceGetAttribute(&value, attribute, device) == CUDA_SUCCESS ||
+                   cuda_front.genuine.cuDeviceGetAttribute(&value, attribute, device) == CUDA_SUCCESS
+               ? value
+               : otherwise;
 }
 
-/* The name that OpenCL's view of the same GPU has, too. */
+/*
+ * The limits of every device, from compute capability 3.0 on, hold for one that does not tell its
+ * own ("Technical Specifications per Compute Capability" of the CUDA guide).
+ */
+static void read_limits(struct device_record *device)
+{
+    static const int grid[] = {INT_MAX, UINT16_MAX, UINT16_MAX}, block[] = {1024, 1024, 64};
+    CUdevice number = device->device;
+
+    for (int i = 0; i < 3; i++) {
+        device->grid_limit[i] = attribute_of(number, ATTRIBUTE_GRID_X + i, grid[i]);
+        device->block_limit[i] = attribute_of(number, ATTRIBUTE_BLOCK_X + i, block[i]);
+    }
+    device->threads_limit = attribute_of(number, ATTRIBUTE_THREADS, 1024);
+    device->shared_limit = attribute_of(number, ATTRIBUTE_SHARED_OPT_IN, 0);
+    device->multiprocessors = attribute_of(number, ATTRIBUTE_MULTIPROCESSORS, 0);
+    device->architecture =
+        architecture_of(attribute_of(number, ATTRIBUTE_MAJOR, 0), attribute_of(number, ATTRIBUTE_MINOR, 0));
+}
+
+/* By the numbers of its address. A GPU is its card's first function. False: they are not told. */
+static bool name_by_numbers(struct device_record *device)
+{
+    int domain = attribute_of(device->device, ATTRIBUTE_PCI_DOMAIN, -1);
+    int bus = attribute_of(device->device, ATTRIBUTE_PCI_BUS, -1);
+    int slot = attribute_of(device->device, ATTRIBUTE_PCI_DEVICE, -1);
+
+    if (domain < 0 || bus < 0 || slot < 0)
+        return false;
+    device_name_pci((unsigned)domain, (unsigned)bus, (unsigned)slot, 0, device->name);
+    return true;
+}
+
+/*
+ * The name that OpenCL's view of the same GPU has, too, and every other process. Under another name
+ * the GPU would be granted twice.
+ */
 static void name_device(struct device_record *device)
 {
     char id[32] = "";
-
     /* the last byte stays 0, whatever the driver writes */
-    if (cuda_front.genuine.cuDeviceGetPCIBusId(id, sizeof id - 1, device->device) != CUDA_SUCCESS ||
-        !device_name_bus_id(id, device->name))
+    bool told = cuda_front.genuine.cuDeviceGetPCIBusId(id, sizeof id - 1, device->device) == CUDA_SUCCESS;
+
+    if (told ? !device_name_bus_id(id, device->name) : !name_by_numbers(device))
         device_name_indexed("cuda", (unsigned)device->device, device->name);
     session_name_device(runtime_session(), (uintptr_t)device->device, device->name);
 }
@@ -150,20 +181,15 @@ static CUgreenCtx green_of(CUstream handle)
 static struct context_record *make_context(CUcontext handle)
 {
     struct context_record *context = calloc(1, sizeof *context);
-    CUdevice device = -1;
+    struct context_visit visit;
 
     if (!context)
         return NULL;
-    if (cuda_front.genuine.cuCtxPushCurrent_v2(handle) == CUDA_SUCCESS) {
-        CUcontext popped;
-
-        if (cuda_front.genuine.cuCtxGetDevice(&device) != CUDA_SUCCESS)
-            device = -1;
-        context->legacy.green = green_of(CU_STREAM_LEGACY);
-        (void)cuda_front.genuine.cuCtxPopCurrent_v2(&popped);
-    }
+    context_enter(handle, &visit);
+    context->legacy.green = green_of(CU_STREAM_LEGACY);
+    context_leave(&visit);
     context->handle = handle;
-    context->device = find_device(device);
+    context->device = find_device(context_device(handle));
     pthread_mutex_init(&context->lock, NULL);
     pthread_mutex_init(&context->marks_lock, NULL);
     list_init(&context->streams);
@@ -239,9 +265,9 @@ struct context_record *context_current(void)
 {
     unsigned forgotten = atomic_load_explicit(&cuda_front.objects.forgotten, memory_order_acquire);
     struct last_context *last = &objects_thread.last;
-    CUcontext handle = NULL;
+    CUcontext handle = context_current_handle();
 
-    if (cuda_front.genuine.cuCtxGetCurrent(&handle) != CUDA_SUCCESS || !handle)
+    if (!handle)
         return NULL;
     if (last->record && last->handle == handle && last->forgotten == forgotten)
         return last->record;
@@ -297,16 +323,15 @@ struct stream_record *stream_new(struct context_record *context, CUstream handle
 }
 
 /* A handle that is new to us. Under cuda_front.objects.lock. */
-static struct stream_record *make_stream(CUstream handle, CUcontext owner)
+static struct stream_record *make_stream(CUstream handle, CUcontext owner, unsigned flags)
 {
     struct context_record *context = handle_table_find(&cuda_front.objects.contexts, owner);
     CUgreenCtx green = green_of(handle);
     struct stream_record *stream;
-    unsigned flags = 0;
 
     if (!context)
         context = make_context(owner);
-    if (!context || cuda_front.genuine.cuStreamGetFlags(handle, &flags) != CUDA_SUCCESS)
+    if (!context)
         return NULL;
     stream = stream_new(context, handle, STREAM_NAMED, !(flags & CU_STREAM_NON_BLOCKING));
     if (!stream)
@@ -323,6 +348,33 @@ static struct stream_record *make_stream(CUstream handle, CUcontext owner)
     return NULL;
 }
 
+void stream_made(CUstream handle, unsigned flags)
+{
+    CUcontext owner = context_current_handle();
+
+    if (!owner)
+        return;
+    stream_forget(handle); /* the driver has ended it without our knowledge */
+    pthread_mutex_lock(&cuda_front.objects.lock);
+    stream_drop(make_stream(handle, owner, flags));
+    pthread_mutex_unlock(&cuda_front.objects.lock);
+}
+
+/*
+ * The streams that are new here are of green contexts, which do not block, or there was no memory
+ * when they were made.
+ */
+static unsigned flags_of(CUstream handle)
+{
+    const struct genuine *genuine = &cuda_front.genuine;
+    unsigned flags = 0;
+
+    return genuine->cuStreamGetFlags(handle, &flags) == CUDA_SUCCESS ||
+                   genuine->cuStreamGetFlags(handle, &flags) == CUDA_SUCCESS
+               ? flags
+               : CU_STREAM_NON_BLOCKING;
+}
+
 struct stream_record *stream_by_handle(CUstream handle, CUcontext *ret_owner)
 {
     struct stream_record *stream = handle_table_find(&cuda_front.objects.streams, handle);
@@ -331,13 +383,14 @@ struct stream_record *stream_by_handle(CUstream handle, CUcontext *ret_owner)
     if (stream)
         return stream;
     if (!cuda_front.genuine.cuStreamGetCtx ||
-        cuda_front.genuine.cuStreamGetCtx(handle, &owner) != CUDA_SUCCESS)
+        (cuda_front.genuine.cuStreamGetCtx(handle, &owner) != CUDA_SUCCESS &&
+         cuda_front.genuine.cuStreamGetCtx(handle, &owner) != CUDA_SUCCESS))
         return NULL;
     *ret_owner = owner;
     pthread_mutex_lock(&cuda_front.objects.lock);
     stream = handle_table_find(&cuda_front.objects.streams, handle);
     if (!stream)
-        stream = make_stream(handle, owner);
+        stream = make_stream(handle, owner, flags_of(handle));
     pthread_mutex_unlock(&cuda_front.objects.lock);
     return stream;
 }

@@ -95,6 +95,10 @@ struct device_record *device_record_find(CUdevice device);
 /* The record of the calling thread's current context; NULL: it has none, or no memory. */
 struct context_record *context_current(void);
 struct context_record *context_find(CUcontext handle);
+/* The handle of the calling thread's current context; NULL: none. */
+CUcontext context_current_handle(void);
+/* The number of a context's device; -1: the driver does not tell. */
+CUdevice context_device(CUcontext handle);
 /* The device's primary context while it is active; NULL: none. */
 CUcontext context_primary(CUdevice device);
 
@@ -117,6 +121,8 @@ void stream_name(const struct stream_record *stream, struct call *call);
 /* A record in its context's list, with one reference; NULL: no memory. */
 struct stream_record *stream_new(struct context_record *context, CUstream handle, enum stream_kind kind,
                                  bool blocking);
+/* The program has made it in the current context, with these flags. */
+void stream_made(CUstream handle, unsigned flags);
 void stream_keep(struct stream_record *stream);
 void stream_drop(struct stream_record *stream);
 
@@ -205,9 +211,13 @@ CUresult context_take_late(struct context_record *context);
  * minding. Nests.
  */
 struct context_visit {
-    bool pushed, relaxed;
+    CUcontext context, before; /* before: that was current, if it was replaced */
+    bool pushed, replaced, relaxed;
     int mode;
 };
+/* The context alone. */
+void context_enter(CUcontext handle, struct context_visit *ret_visit);
+void context_leave(const struct context_visit *visit);
 void context_visit_begin(struct context_record *context, struct context_visit *ret_visit);
 void context_visit_end(const struct context_visit *visit);
 

@@ -20,16 +20,6 @@ static bool is_synchronous(const struct call *call)
     return call->entry->stream == NO_STREAM;
 }
 
-/* Does the driver take the address for memory of a device? Managed memory counts. */
-static bool is_device(CUdeviceptr address)
-{
-    unsigned type = 0;
-
-    return cuda_front.genuine.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) ==
-               CUDA_SUCCESS &&
-           type == CU_MEMORYTYPE_DEVICE;
-}
-
 /*
  * May the host look at the memory without a further call? Then a synchronous call returns only when
  * its work is done ("API synchronization behavior" of the driver's manual). Else fills and copies
@@ -37,7 +27,7 @@ static bool is_device(CUdeviceptr address)
  */
 static bool host_sees(CUdeviceptr address)
 {
-    return !is_device(address) || validate_managed(address);
+    return !validate_is_device(address) || validate_managed(address);
 }
 
 /*
@@ -144,7 +134,7 @@ static CUresult copy_whole(struct call *call, enum engine_kind engine, size_t by
 
 CUresult route_copy_unified(struct call *call)
 {
-    bool to = is_device(call->args[0]), from = is_device(call->args[1]);
+    bool to = validate_is_device(call->args[0]), from = validate_is_device(call->args[1]);
 
     if (!to && !from)
         return copy_whole(call, ENGINE_COPY_IN, (size_t)call->args[2], true);

@@ -65,11 +65,9 @@ static CUresult load(struct call *call, const struct call *data, const void *ima
     struct call rewritten = *data;
     struct module_record *module;
     const char *text = NULL;
-    CUcontext owner = NULL;
+    CUcontext owner = is_library(call) ? NULL : context_current_handle();
     CUresult code;
 
-    if (!is_library(call))
-        (void)cuda_front.genuine.cuCtxGetCurrent(&owner);
     if (!image || !call->args[0] || !device)
         return call_invoke(call);
     module = module_prepare(image, is_library(call) ? NULL : device, &text);
@@ -192,20 +190,12 @@ CUresult route_library_get_kernel(struct call *call)
     return code;
 }
 
-static void alias(void *module, void *library)
-{
-    CUcontext context = NULL;
-
-    (void)cuda_front.genuine.cuCtxGetCurrent(&context);
-    module_alias(module, library, context);
-}
-
 CUresult route_library_get_module(struct call *call)
 {
     CUresult code = call_invoke(call);
 
     if (code == CUDA_SUCCESS)
-        alias(*(void **)call->args[0], (void *)call->args[1]);
+        module_alias(*(void **)call->args[0], (void *)call->args[1], context_current_handle());
     return code;
 }
 
@@ -241,8 +231,8 @@ CUresult route_library_count(struct call *call)
     return count(call, (void *)call->args[1]);
 }
 
-/* NULL: the driver does not tell. */
-static const char *name_of(void *handle, bool is_kernel)
+/* NULL: the driver does not tell, and the module's text has no kernel of that handle. */
+static const char *name_of(void *module, void *handle, bool is_kernel)
 {
     const char *name = NULL;
     CUresult code = CUDA_ERROR_NOT_SUPPORTED;
@@ -251,7 +241,7 @@ static const char *name_of(void *handle, bool is_kernel)
         code = cuda_front.genuine.cuKernelGetName(&name, handle);
     else if (!is_kernel && cuda_front.genuine.cuFuncGetName)
         code = cuda_front.genuine.cuFuncGetName(&name, handle);
-    return code == CUDA_SUCCESS ? name : NULL;
+    return code == CUDA_SUCCESS ? name : module_name_of(module, handle, is_kernel);
 }
 
 /* (handles, room, module): asks for all, and leaves the siblings out. */
@@ -274,7 +264,7 @@ static CUresult enumerate(struct call *call, bool is_kernel)
     code = call_invoke(&same);
     for (unsigned i = 0; code == CUDA_SUCCESS && i < all && n < room; i++) {
         void *handle = ((void **)same.args[0])[i];
-        const char *name = handle ? name_of(handle, is_kernel) : NULL;
+        const char *name = handle ? name_of(module, handle, is_kernel) : NULL;
 
         if (!handle || (name && module_is_piece(module, name)))
             continue;

@@ -81,6 +81,16 @@ static CUresult destroy_now(struct call *call, struct stream_record *stream, boo
     return call_invoke(call);
 }
 
+/* What it is, is known from here. Later the driver may not tell. */
+CUresult route_stream_create(struct call *call)
+{
+    CUresult code = call_invoke(call);
+
+    if (code == CUDA_SUCCESS)
+        stream_made(*(CUstream *)call->args[0], (unsigned)call->args[1]);
+    return code;
+}
+
 CUresult route_stream_destroy(struct call *call)
 {
     CUstream handle = (CUstream)call->args[0];

@@ -242,16 +242,76 @@ CUresult context_take_late(struct context_record *context)
 
 /* --- visits --- */
 
+CUcontext context_current_handle(void)
+{
+    const struct genuine *genuine = &cuda_front.genuine;
+    CUcontext handle = NULL;
+
+    return genuine->cuCtxGetCurrent(&handle) == CUDA_SUCCESS ||
+                   genuine->cuCtxGetCurrent(&handle) == CUDA_SUCCESS ||
+                   (genuine->cuStreamGetCtx &&
+                    genuine->cuStreamGetCtx(CU_STREAM_LEGACY, &handle) == CUDA_SUCCESS)
+               ? handle
+               : NULL;
+}
+
+/*
+ * A command that is issued in another context fails, and its work is lost. So a driver that refuses
+ * to push is asked in another way, and so is one that refuses to pop.
+ */
+void context_enter(CUcontext handle, struct context_visit *ret_visit)
+{
+    const struct genuine *genuine = &cuda_front.genuine;
+    CUcontext current = context_current_handle();
+
+    *ret_visit = (struct context_visit){.context = handle, .before = current};
+    if (current == handle)
+        return;
+    ret_visit->pushed = genuine->cuCtxPushCurrent_v2(handle) == CUDA_SUCCESS;
+    if (!ret_visit->pushed)
+        ret_visit->replaced = genuine->cuCtxSetCurrent(handle) == CUDA_SUCCESS;
+}
+
+void context_leave(const struct context_visit *visit)
+{
+    const struct genuine *genuine = &cuda_front.genuine;
+    CUcontext popped;
+
+    if (visit->replaced)
+        (void)genuine->cuCtxSetCurrent(visit->before);
+    if (!visit->pushed || genuine->cuCtxPopCurrent_v2(&popped) == CUDA_SUCCESS)
+        return;
+    if (context_current_handle() == visit->context) /* the driver may have popped all the same */
+        (void)genuine->cuCtxSetCurrent(NULL);       /* which pops, too */
+}
+
+CUdevice context_device(CUcontext handle)
+{
+    const struct genuine *genuine = &cuda_front.genuine;
+    struct context_visit visit;
+    CUdevice device = -1;
+
+    context_enter(handle, &visit);
+    if (genuine->cuCtxGetDevice(&device) != CUDA_SUCCESS && genuine->cuCtxGetDevice(&device) != CUDA_SUCCESS)
+        device = -1;
+    context_leave(&visit);
+    return device;
+}
+
+/* A thread that is left in another mode is refused what the program may do, or allowed more. */
+static bool exchange_mode(CUstreamCaptureMode *mode)
+{
+    return cuda_front.genuine.cuThreadExchangeStreamCaptureMode(mode) == CUDA_SUCCESS ||
+           cuda_front.genuine.cuThreadExchangeStreamCaptureMode(mode) == CUDA_SUCCESS;
+}
+
 void context_visit_begin(struct context_record *context, struct context_visit *ret_visit)
 {
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-    CUcontext current = NULL;
 
-    *ret_visit = (struct context_visit){0};
-    if (cuda_front.genuine.cuCtxGetCurrent(&current) != CUDA_SUCCESS || current != context->handle)
-        ret_visit->pushed = cuda_front.genuine.cuCtxPushCurrent_v2(context->handle) == CUDA_SUCCESS;
+    context_enter(context->handle, ret_visit);
     if (front_captures() && cuda_front.genuine.cuThreadExchangeStreamCaptureMode) {
-        ret_visit->relaxed = cuda_front.genuine.cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS;
+        ret_visit->relaxed = exchange_mode(&mode);
         ret_visit->mode = (int)mode;
     }
 }
@@ -259,10 +319,8 @@ void context_visit_begin(struct context_record *context, struct context_visit *r
 void context_visit_end(const struct context_visit *visit)
 {
     CUstreamCaptureMode mode = (CUstreamCaptureMode)visit->mode;
-    CUcontext popped;
 
     if (visit->relaxed)
-        (void)cuda_front.genuine.cuThreadExchangeStreamCaptureMode(&mode);
-    if (visit->pushed)
-        (void)cuda_front.genuine.cuCtxPopCurrent_v2(&popped);
+        (void)exchange_mode(&mode);
+    context_leave(visit);
 }

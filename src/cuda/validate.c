@@ -5,32 +5,42 @@
 #include "cuda/front.h"
 #include "cuda/migrate/moved_memory.h"
 
+/*
+ * CUDA_ERROR_INVALID_VALUE says that the driver does not know the address. A driver that fails
+ * otherwise is asked in another way.
+ */
+static bool ask(void *ret_value, CUpointer_attribute attribute, CUdeviceptr address)
+{
+    CUresult code = cuda_front.genuine.cuPointerGetAttribute(ret_value, attribute, address);
+
+    if (code != CUDA_SUCCESS && code != CUDA_ERROR_INVALID_VALUE && cuda_front.genuine.cuPointerGetAttributes)
+        code = cuda_front.genuine.cuPointerGetAttributes(1, &attribute, &ret_value, address);
+    return code == CUDA_SUCCESS;
+}
+
 /* Of what the driver knows; 0: it does not know it. */
 static unsigned memory_type(CUdeviceptr address)
 {
     unsigned type = 0;
 
-    return cuda_front.genuine.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) ==
-                   CUDA_SUCCESS
-               ? type
-               : 0;
+    return ask(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) ? type : 0;
 }
 
 /*
- * The device memory that the address lies in. A driver that does not tell it in one way may tell it
- * in the other. If it is not known, the call waits for its turn, which a program may not expect.
+ * The memory that the address lies in, of a device or pinned. A driver that does not tell it in one
+ * way may tell it in the other. If it is not known, the call waits for its turn, which a program
+ * may not expect.
  */
 static bool known_range(CUdeviceptr address, CUdeviceptr *ret_begin, size_t *ret_length)
 {
-    const struct genuine *genuine = &cuda_front.genuine;
+    unsigned type;
 
-    if (genuine->cuMemGetAddressRange_v2(ret_begin, ret_length, address) == CUDA_SUCCESS)
+    if (cuda_front.genuine.cuMemGetAddressRange_v2(ret_begin, ret_length, address) == CUDA_SUCCESS)
         return true;
-    return memory_type(address) == CU_MEMORYTYPE_DEVICE &&
-           genuine->cuPointerGetAttribute(ret_begin, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, address) ==
-               CUDA_SUCCESS &&
-           genuine->cuPointerGetAttribute(ret_length, CU_POINTER_ATTRIBUTE_RANGE_SIZE, address) ==
-               CUDA_SUCCESS;
+    type = memory_type(address);
+    return (type == CU_MEMORYTYPE_DEVICE || type == CU_MEMORYTYPE_HOST) &&
+           ask(ret_begin, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, address) &&
+           ask(ret_length, CU_POINTER_ATTRIBUTE_RANGE_SIZE, address);
 }
 
 bool validate_device_range(CUdeviceptr address, size_t size)
@@ -49,6 +59,11 @@ bool validate_known(const void *memory)
     return memory_type((CUdeviceptr)memory) != 0;
 }
 
+bool validate_is_device(CUdeviceptr address)
+{
+    return memory_type(address) == CU_MEMORYTYPE_DEVICE;
+}
+
 bool validate_word(CUdeviceptr address, size_t size)
 {
     return address % size == 0 &&
@@ -59,9 +74,7 @@ bool validate_managed(CUdeviceptr address)
 {
     int managed = 0;
 
-    return cuda_front.genuine.cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address) ==
-               CUDA_SUCCESS &&
-           managed;
+    return ask(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address) && managed;
 }
 
 /* One side of a copy: `height` rows of `width` bytes, `pitch` apart. */
@@ -101,8 +114,7 @@ bool validate_cuda_launch(const struct cuda_command *command)
             return false;
         threads *= launch->block[i];
     }
-    return threads <= (uint64_t)function_threads_limit(launch->function) &&
-           launch->shared <= function_shared_limit(launch->function, device);
+    return function_takes(launch->function, threads, launch->shared);
 }
 
 bool validate_cuda_copy(const struct cuda_command *command)

@@ -24,6 +24,9 @@ bool validate_device_range(CUdeviceptr address, size_t size);
  */
 bool validate_known(const void *memory);
 
+/* Does the driver take the address for memory of a device? Managed memory counts. */
+bool validate_is_device(CUdeviceptr address);
+
 /* An aligned word that streams can wait for and write: of a device, or of the host and pinned. */
 bool validate_word(CUdeviceptr address, size_t size);
 

@@ -13,13 +13,44 @@ size_t cut_text_size(const char *text, size_t size)
     return size;
 }
 
+static void put_number(uint8_t ret_bytes[4], uint32_t number)
+{
+    for (int i = 0; i < 4; i++)
+        ret_bytes[i] = (uint8_t)(number >> 8 * i);
+}
+
+static uint32_t number_at(const uint8_t bytes[4])
+{
+    uint32_t number = 0;
+
+    for (int i = 0; i < 4; i++)
+        number |= (uint32_t)bytes[i] << 8 * i;
+    return number;
+}
+
 static void put_numbers(struct record_writer *writer, const char *tag, const uint32_t numbers[], size_t n)
 {
     uint8_t bytes[4 * NUMBERS];
 
-    for (size_t i = 0; i < 4 * n; i++)
-        bytes[i] = (uint8_t)(numbers[i / 4] >> 8 * (i % 4));
+    for (size_t i = 0; i < n; i++)
+        put_number(bytes + 4 * i, numbers[i]);
     record_add(writer, tag, bytes, 4 * n);
+}
+
+/* Offset and size of each, 8 bytes. */
+static int put_parameters(struct record_writer *writer, const struct ptx_cut_entry *entry)
+{
+    uint8_t *bytes = malloc(8 * (size_t)entry->n_parameters + 1);
+
+    if (!bytes)
+        return -ENOMEM;
+    for (size_t i = 0; i < entry->n_parameters; i++) {
+        put_number(bytes + 8 * i, entry->parameters[i].offset);
+        put_number(bytes + 8 * i + 4, entry->parameters[i].size);
+    }
+    record_add(writer, "para", bytes, 8 * (size_t)entry->n_parameters);
+    free(bytes);
+    return 0;
 }
 
 static void put_string(struct record_writer *writer, const char *tag, const char *text)
@@ -30,11 +61,12 @@ static void put_string(struct record_writer *writer, const char *tag, const char
 int cut_encode(const struct ptx_cut *cut, size_t size, struct record_writer *ret_writer)
 {
     const uint32_t all[] = {(uint32_t)cut->reason, cut->line};
+    int r = 0;
 
     record_begin(ret_writer);
     put_numbers(ret_writer, "cut ", all, 2);
     put_string(ret_writer, "why ", cut->detail);
-    for (size_t i = 0; i < cut->n_entries; i++) {
+    for (size_t i = 0; i < cut->n_entries && !r; i++) {
         const struct ptx_cut_entry *entry = &cut->entries[i];
         const uint32_t numbers[NUMBERS] = {(uint32_t)entry->reason, entry->line, entry->n_parameters,
                                            entry->bytes, entry->piece_offset};
@@ -43,10 +75,11 @@ int cut_encode(const struct ptx_cut *cut, size_t size, struct record_writer *ret
         put_string(ret_writer, "name", entry->name);
         put_string(ret_writer, "piec", entry->piece_name);
         put_string(ret_writer, "deta", entry->detail);
+        r = put_parameters(ret_writer, entry);
     }
     if (cut->text)
         record_add(ret_writer, "tail", cut->text + size, cut->size - size);
-    return record_finish(ret_writer);
+    return r ? r : record_finish(ret_writer);
 }
 
 struct decoder {
@@ -66,9 +99,7 @@ static int get_numbers(const struct record *record, uint32_t ret_numbers[], size
     if (record->length != 4 * n)
         return -EBADMSG;
     for (size_t i = 0; i < n; i++)
-        ret_numbers[i] = 0;
-    for (size_t i = 0; i < 4 * n; i++)
-        ret_numbers[i / 4] |= (uint32_t)record->bytes[i] << 8 * (i % 4);
+        ret_numbers[i] = number_at(record->bytes + 4 * i);
     return ret_numbers[0] < PTX_N_WHOLE ? 0 : -EBADMSG;
 }
 
@@ -128,6 +159,21 @@ static int get_entry(struct decoder *decoder, const struct record *record)
     return 0;
 }
 
+static int get_parameters(const struct record *record, struct ptx_cut_entry *entry)
+{
+    size_t n = entry->n_parameters;
+
+    if (entry->parameters || record->length != 8 * n)
+        return -EBADMSG;
+    entry->parameters = malloc((n + 1) * sizeof *entry->parameters);
+    if (!entry->parameters)
+        return -ENOMEM;
+    for (size_t i = 0; i < n; i++)
+        entry->parameters[i] = (struct ptx_cut_parameter){number_at(record->bytes + 8 * i),
+                                                          number_at(record->bytes + 8 * i + 4)};
+    return 0;
+}
+
 static int get_record(struct decoder *decoder, const struct record *record)
 {
     struct ptx_cut *cut = &decoder->cut;
@@ -154,6 +200,8 @@ static int get_record(struct decoder *decoder, const struct record *record)
         return get_string(record, &entry->piece_name);
     if (entry && is(record, "deta"))
         return get_string(record, &entry->detail);
+    if (entry && is(record, "para"))
+        return get_parameters(record, entry);
     return -EBADMSG;
 }
 
@@ -165,7 +213,7 @@ static int check(const struct ptx_cut *cut)
     for (size_t i = 0; i < cut->n_entries; i++) {
         const struct ptx_cut_entry *entry = &cut->entries[i];
 
-        if (!entry->name || !entry->piece_name || !entry->detail ||
+        if (!entry->name || !entry->piece_name || !entry->detail || !entry->parameters ||
             (entry->reason == PTX_CUT) != (entry->piece_name[0] != 0))
             return -EBADMSG;
         any |= entry->reason == PTX_CUT;

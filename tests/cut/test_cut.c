@@ -167,6 +167,12 @@ START_TEST(siblings_keep_parameters_directives_and_linkage)
 
     ck_assert_int_eq(entry->reason, PTX_CUT);
     ck_assert_uint_eq(entry->n_parameters, 3);
+    for (size_t i = 0; i < 3; i++) {
+        static const struct ptx_cut_parameter expected[] = {{0, 8}, {8, 12}, {20, 1}};
+
+        ck_assert_uint_eq(entry->parameters[i].offset, expected[i].offset);
+        ck_assert_uint_eq(entry->parameters[i].size, expected[i].size);
+    }
     ck_assert_uint_eq(entry->bytes, 21);        /* 8 + 12 + 1 */
     ck_assert_uint_eq(entry->piece_offset, 24); /* the next multiple of 4 */
     sibling = read_sibling(&module, "k_baton_piece");

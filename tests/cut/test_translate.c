@@ -42,6 +42,8 @@ static void expect_simple(const struct ptx_cut *cut)
     ck_assert_str_eq(cut->entries[0].piece_name, "k_baton_piece");
     ck_assert_uint_eq(cut->entries[0].piece_offset, 8);
     ck_assert_uint_eq(cut->entries[0].n_parameters, 1);
+    ck_assert_uint_eq(cut->entries[0].parameters[0].offset, 0);
+    ck_assert_uint_eq(cut->entries[0].parameters[0].size, 8);
     ck_assert_int_eq(cut->entries[1].reason, PTX_WHOLE_GRID_SYNC);
     ck_assert_uint_eq(cut->entries[1].line, 13);
     ck_assert_int_eq(ptx_cut(simple, strlen(simple), &direct), 0);

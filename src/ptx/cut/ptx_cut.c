@@ -35,6 +35,17 @@ static void check_room(const struct ptx_module *module, const struct ptx_routine
         verdict_set(verdict, module, PTX_WHOLE_UNKNOWN, entry->token, entry->token);
 }
 
+/* NULL: no memory. */
+static struct ptx_cut_parameter *copy_parameters(const struct ptx_routine *entry)
+{
+    struct ptx_cut_parameter *copy = calloc(entry->n_parameters + 1, sizeof *copy);
+    size_t n = 0;
+
+    for (const struct ptx_variable *at = entry->parameters; copy && at; at = at->next)
+        copy[n++] = (struct ptx_cut_parameter){at->offset, (uint32_t)at->size};
+    return copy;
+}
+
 static int fill_entry(const struct ptx_routine *entry, const struct rewrite *rewrite,
                       const struct verdict *verdict, struct ptx_cut_entry *ret_entry)
 {
@@ -47,10 +58,12 @@ static int fill_entry(const struct ptx_routine *entry, const struct rewrite *rew
         .line = verdict->line,
         .detail = strdup(verdict->detail),
         .n_parameters = entry->n_parameters,
+        .parameters = copy_parameters(entry),
         .bytes = entry->parameter_bytes,
         .piece_offset = is_cut ? rewrite_piece_offset(entry) : 0,
     };
-    return ret_entry->name && ret_entry->piece_name && ret_entry->detail ? 0 : -ENOMEM;
+    return ret_entry->name && ret_entry->piece_name && ret_entry->detail && ret_entry->parameters ? 0
+                                                                                                  : -ENOMEM;
 }
 
 /* Studies every entry and writes its sibling. *ret_any: at least one was written. */
@@ -147,13 +160,35 @@ int ptx_cut(const char *text, size_t size, struct ptx_cut *ret_cut)
     return r;
 }
 
+static void entry_done(struct ptx_cut_entry *entry)
+{
+    free(entry->name);
+    free(entry->piece_name);
+    free(entry->detail);
+    free(entry->parameters);
+}
+
+int ptx_cut_entry_copy(const struct ptx_cut_entry *entry, struct ptx_cut_entry *ret_copy)
+{
+    struct ptx_cut_entry copy = *entry;
+
+    copy.name = strdup(entry->name);
+    copy.piece_name = strdup(entry->piece_name);
+    copy.detail = strdup(entry->detail);
+    copy.parameters = calloc(entry->n_parameters + (size_t)1, sizeof *copy.parameters);
+    if (!copy.name || !copy.piece_name || !copy.detail || !copy.parameters) {
+        entry_done(&copy);
+        return -ENOMEM;
+    }
+    memcpy(copy.parameters, entry->parameters, entry->n_parameters * sizeof *copy.parameters);
+    *ret_copy = copy;
+    return 0;
+}
+
 void ptx_cut_done(struct ptx_cut *cut)
 {
-    for (size_t i = 0; i < cut->n_entries; i++) {
-        free(cut->entries[i].name);
-        free(cut->entries[i].piece_name);
-        free(cut->entries[i].detail);
-    }
+    for (size_t i = 0; i < cut->n_entries; i++)
+        entry_done(&cut->entries[i]);
     free(cut->entries);
     free(cut->text);
     free(cut->detail);

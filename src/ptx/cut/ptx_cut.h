@@ -37,6 +37,11 @@ const char *ptx_whole_name(enum ptx_whole reason);
 const char *ptx_whole_sentence(enum ptx_whole reason);
 const char *ptx_whole_help(enum ptx_whole reason);
 
+/* A parameter of a kernel: its place in a parameter buffer. Bytes. */
+struct ptx_cut_parameter {
+    uint32_t offset, size;
+};
+
 struct ptx_cut_entry {
     char *name;            /* of the kernel */
     char *piece_name;      /* of its sibling; "" when it is not cut */
@@ -44,7 +49,8 @@ struct ptx_cut_entry {
     uint32_t line;         /* the line of the text, from 1, that is the reason; 0: none */
     char *detail;          /* the text of that line, at most 200 bytes; "" when the entry is cut */
     uint32_t n_parameters; /* the kernel's own: also the descriptor's index in kernelParams */
-    uint32_t bytes;        /* bytes of the kernel's own parameters */
+    struct ptx_cut_parameter *parameters; /* n_parameters of them */
+    uint32_t bytes;                       /* bytes of the kernel's own parameters */
     uint32_t piece_offset; /* offset of the descriptor in a parameter buffer (`extra`), if it is cut */
 };
 
@@ -65,6 +71,9 @@ struct ptx_cut {
  */
 int ptx_cut(const char *text, size_t size, struct ptx_cut *ret_cut);
 void ptx_cut_done(struct ptx_cut *cut); /* accepts a zeroed struct */
+
+/* A copy of all that an entry owns. 0; or -ENOMEM: nothing is held. */
+int ptx_cut_entry_copy(const struct ptx_cut_entry *entry, struct ptx_cut_entry *ret_copy);
 
 /* The entry of that name, borrowed from the answer, or NULL. */
 const struct ptx_cut_entry *ptx_cut_find(const struct ptx_cut *cut, const char *name);
