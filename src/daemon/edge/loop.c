@@ -351,7 +351,7 @@ static int start_metrics(struct loop *loop)
     if (!result)
         return loop_watch(loop, loop->metrics.fd, EPOLLIN, SOURCE_METRICS, 0);
     loop->log(LOG_LEVEL_WARNING, "metrics: cannot listen on %s: %s%s", loop->config.metrics,
-              strerror(-result), mistake ? "" : "; there are none until batond is restarted");
+              socket_file_words(result), mistake ? "" : "; there are none until batond is restarted");
     return mistake ? result : 0;
 }
 

@@ -288,21 +288,22 @@ static int go_to_background(void)
     return 0;
 }
 
+/* 0, or the exit code after the reason was logged: 2 where the path is that of another file. */
 static int open_listener(struct listener *listener)
 {
+    const char *words;
     int result;
 
     loop_hold_signals();
     result = listener_open(batond.options.socket, batond.options.shared, listener);
-
     if (result == 0)
         return 0;
-    if (result == -EBUSY)
-        log_say(LOG_LEVEL_ERROR, "another batond listens there already");
-    else
-        log_say(LOG_LEVEL_ERROR, "cannot listen on %s: %s",
-                batond.options.socket[0] ? batond.options.socket : "the user's socket", strerror(-result));
-    return 3;
+    words = result == -EBUSY    ? "another batond listens there already"
+            : result == -ENOLCK ? "the file beside it that ends in .lock is not batond's, and stays as it is"
+                                : socket_file_words(result);
+    log_say(LOG_LEVEL_ERROR, "cannot listen on %s: %s",
+            batond.options.socket[0] ? batond.options.socket : "the user's socket", words);
+    return result == -EEXIST || result == -ENOLCK ? 2 : 3;
 }
 
 static int serve(struct loop *loop, struct files *files)
@@ -359,12 +360,12 @@ int main(int argc, char *argv[])
     }
     if (!batond.options.foreground && !loop->listener.handed && go_to_background() < 0) {
         log_say(LOG_LEVEL_ERROR, "cannot go to the background: %s", strerror(errno));
-        listener_close(&loop->listener, true);
+        listener_close(&loop->listener);
         return 3;
     }
     status = serve(loop, &files);
     loop_done(loop);
-    listener_close(&loop->listener, true);
+    listener_close(&loop->listener);
     boost_leave(&loop->boost);
     return status;
 }

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/draft.h"
@@ -18,33 +16,12 @@
 void metrics_init(struct metrics *metrics)
 {
     metrics->fd = -1;
-    metrics->path[0] = 0;
+    metrics->file.path[0] = 0;
     for (unsigned i = 0; i < METRICS_READERS; i++)
         metrics->readers[i] = (struct metrics_reader){.fd = -1};
 }
 
 /* ---- listening ---- */
-
-/* An existing file is replaced only if it is a socket without a listener. */
-static int make_room(const struct sockaddr_un *address)
-{
-    struct stat status;
-    int fd;
-    int result;
-
-    if (lstat(address->sun_path, &status) < 0)
-        return errno == ENOENT ? 0 : -errno;
-    if (!S_ISSOCK(status.st_mode))
-        return -EEXIST;
-    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return -errno;
-    result = connect(fd, (const struct sockaddr *)address, sizeof *address);
-    close(fd);
-    if (result == 0)
-        return -EADDRINUSE;
-    return unlink(address->sun_path) < 0 ? -errno : 0;
-}
 
 static int listen_on(int fd, const struct sockaddr *address, socklen_t size)
 {
@@ -61,23 +38,12 @@ static int listen_on(int fd, const struct sockaddr *address, socklen_t size)
 
 static int listen_path(struct metrics *metrics, const char *path)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    mode_t mask;
-    int result;
+    int fd = socket_file_listen(path, false, METRICS_READERS, &metrics->file);
+    int result = fd < 0 ? fd : socket_file_show(&metrics->file);
 
-    if (strlen(path) >= sizeof address.sun_path)
-        return -ENAMETOOLONG;
-    memcpy(address.sun_path, path, strlen(path) + 1);
-    result = make_room(&address);
-    if (result)
-        return result;
-    mask = umask(0077);
-    result = listen_on(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0),
-                       (const struct sockaddr *)&address, sizeof address);
-    (void)umask(mask);
-    if (result >= 0)
-        memcpy(metrics->path, path, strlen(path) + 1);
-    return result;
+    if (fd >= 0 && result)
+        close(fd);
+    return result ? result : fd;
 }
 
 static int listen_port(const char *text)
@@ -243,9 +209,8 @@ void metrics_close(struct metrics *metrics)
 {
     for (unsigned i = 0; i < METRICS_READERS; i++)
         drop(&metrics->readers[i]);
+    socket_file_remove(&metrics->file);
     if (metrics->fd >= 0)
         close(metrics->fd);
-    if (metrics->path[0])
-        (void)unlink(metrics->path);
     metrics_init(metrics);
 }

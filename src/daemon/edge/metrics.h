@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "base/nsec.h"
+#include "daemon/edge/socket_file.h"
 #include "daemon/server.h"
 
 #define METRICS_READERS 4
@@ -26,8 +27,8 @@ struct metrics_reader {
 };
 
 struct metrics {
-    int fd;         /* listens; -1: off */
-    char path[108]; /* the path of its socket; "": a port */
+    int fd;                  /* listens; -1: off */
+    struct socket_file file; /* not of a port */
     struct metrics_reader readers[METRICS_READERS];
 };
 
