@@ -11,6 +11,7 @@
 
 #include "base/draft.h"
 #include "base/patience.h"
+#include "daemon/config.h"
 #include "daemon/exposition.h"
 
 void metrics_init(struct metrics *metrics)
@@ -46,18 +47,13 @@ static int listen_path(struct metrics *metrics, const char *path)
     return result ? result : fd;
 }
 
-static int listen_port(const char *text)
+static int listen_port(unsigned port)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
     const int on = 1;
-    char *end;
-    unsigned long port = strtoul(text, &end, 10);
-    int fd;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-    if (end == text || *end || port < 1 || port > 65535 || text[0] < '0' || text[0] > '9')
-        return -EINVAL;
-    address.sin_port = htons((uint16_t)port);
-    fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd >= 0)
         (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     return listen_on(fd, (const struct sockaddr *)&address, sizeof address);
@@ -65,9 +61,8 @@ static int listen_port(const char *text)
 
 int metrics_open(struct metrics *metrics, const char *where)
 {
-    int result = where[0] == '/'                         ? listen_path(metrics, where)
-                 : strncmp(where, "127.0.0.1:", 10) == 0 ? listen_port(where + 10)
-                                                         : -EINVAL;
+    unsigned port = config_metrics_port(where);
+    int result = port ? listen_port(port) : listen_path(metrics, where);
 
     if (result < 0)
         return result;

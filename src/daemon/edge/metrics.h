@@ -34,7 +34,7 @@ struct metrics {
 
 void metrics_init(struct metrics *metrics);
 
-/* where: an absolute path, or 127.0.0.1:PORT. 0, -EINVAL (neither), -errno. */
+/* where: as the configuration's reader takes it. 0, or -errno as socket_file_look(). */
 int metrics_open(struct metrics *metrics, const char *where);
 
 /*
