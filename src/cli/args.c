@@ -240,6 +240,20 @@ int cli_fail_environment(const struct cli_args *args, int error, const char *for
     return CLI_ENVIRONMENT;
 }
 
+void cli_print_word(const char *text)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%";
+
+    if (text[0] && !text[strspn(text, plain)]) {
+        (void)fputs(text, stderr);
+        return;
+    }
+    (void)fputc('\'', stderr);
+    for (; *text; text++)
+        (void)fputs(*text == '\'' ? "'\\''" : (char[]){*text, 0}, stderr);
+    (void)fputc('\'', stderr);
+}
+
 int cli_check_output(const struct cli_args *args, const char *path)
 {
     int result = path ? file_check_output(path) : 0;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,8 +31,8 @@ int monitor_find(const char *given, char ret_path[SOCKET_PATH_SIZE])
     return 0;
 }
 
-/* Why one candidate did not answer. */
-static void describe(const char *path, char *ret_text, size_t size)
+/* Why one candidate did not answer. Could a batond be started there? */
+static bool describe(const char *path, char *ret_text, size_t size)
 {
     char unused[SOCKET_PATH_SIZE];
     struct stat about;
@@ -39,22 +40,28 @@ static void describe(const char *path, char *ret_text, size_t size)
 
     if (stat(path, &about) < 0) {
         (void)snprintf(ret_text, size, "%s %s", path, errno == ENOENT ? "is not there" : "cannot be read");
-        return;
+        return true;
+    }
+    if (!S_ISSOCK(about.st_mode)) {
+        (void)snprintf(ret_text, size, "%s is not a socket", path);
+        return false;
     }
     result = dial(path, 0, unused);
     if (result >= 0) {
         close(result);
         (void)snprintf(ret_text, size, "%s is another user's", path);
     } else if (result == -ECONNREFUSED) {
-        (void)snprintf(ret_text, size, "%s refuses: the batond that made it has ended", path);
+        (void)snprintf(ret_text, size, "%s refuses: no process listens there", path);
     } else {
         (void)snprintf(ret_text, size, "%s: %s", path, strerror(-result));
     }
+    return true;
 }
 
 void monitor_absent_words(const char *given, int error, char *ret_text, size_t size)
 {
     const char *named = given && given[0] ? given : getenv("BATON_SOCKET");
+    bool startable = false;
     char path[SOCKET_PATH_SIZE];
     size_t used = 0;
 
@@ -63,12 +70,12 @@ void monitor_absent_words(const char *given, int error, char *ret_text, size_t s
     for (unsigned i = 0; socket_path_candidate(named, i, path) == 0 && used < size; i++) {
         char words[SOCKET_PATH_SIZE + 128];
 
-        describe(path, words, sizeof words);
+        startable |= describe(path, words, sizeof words);
         used += (size_t)snprintf(ret_text + used, size - used, "%s%s", used ? "; " : "", words);
     }
     if (used == 0)
         (void)snprintf(ret_text, size, "%s", strerror(-error));
-    else if (used < size)
+    else if (startable && used < size)
         (void)snprintf(ret_text + used, size - used, " (`baton start%s%s` starts one)",
                        given && given[0] ? " --socket " : "", given && given[0] ? given : "");
 }

@@ -40,8 +40,8 @@ uint32_t monitor_next(const struct frame *answer, uint32_t index);
 
 /*
  * Explains why monitor_open() or monitor_find() answered `error`, and how to start a daemon there.
- * For each socket tried: is it missing, does it refuse, or does it belong to another user's
- * process?
+ * For each socket tried: is it missing, is it no socket, does it refuse, or does it belong to
+ * another user's process?
  */
 void monitor_absent_words(const char *given, int error, char *ret_text, size_t size);
 

@@ -336,9 +336,14 @@ static int write_plan(const struct cli_args *args, const struct task_set *set,
         plan_print(&plan, draft.out);
     result = draft_finish(&draft, path, result);
     arena_done(&plan.arena);
-    if (!result && strcmp(path, "-") != 0)
-        (void)fprintf(stderr, "%s: %zu task%s; next: baton load %s, then baton run --task %s -- COMMAND\n",
-                      path, set->n_tasks, set->n_tasks == 1 ? "" : "s", path, set->tasks[0].name);
+    if (!result && strcmp(path, "-") != 0) {
+        (void)fprintf(stderr, "%s: %zu task%s; next: baton load ", path, set->n_tasks,
+                      set->n_tasks == 1 ? "" : "s");
+        cli_print_word(path);
+        (void)fputs(", then baton run --task ", stderr);
+        cli_print_word(set->tasks[0].name);
+        (void)fputs(" -- COMMAND\n", stderr);
+    }
     return result ? cli_fail_environment(args, result, "%s", path) : 0;
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "cli/monitor.h"
 
 #define CHARTS      "6" /* curves of a study; `baton study plot` draws them all */
 #define FOLDER_SIZE 64
@@ -133,8 +134,12 @@ int report_add_daemon(const struct cli_args *args, const char *socket, struct st
 {
     static const char *const what[] = {"trace", "status"};
     char folder[FOLDER_SIZE];
-    int result = open_folder(args, folder);
+    char found[SOCKET_PATH_SIZE];
+    int result = monitor_find(socket, found); /* here, so that the message names this command */
 
+    result = result ? monitor_fail_absent(args, socket, result) : open_folder(args, folder);
+    if (result)
+        return result;
     for (size_t i = 0; i < 2 && !result; i++) {
         char path[PATH_SIZE];
         char said[PATH_SIZE];
@@ -157,7 +162,6 @@ int report_add_daemon(const struct cli_args *args, const char *socket, struct st
         if (!result)
             result = add(args, story, path, i == 0 ? "the daemon's recent past" : "the daemon's state");
     }
-    if (folder[0])
-        close_folder(folder);
+    close_folder(folder);
     return result;
 }

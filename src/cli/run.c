@@ -208,6 +208,8 @@ static int unknown_task(const struct cli_args *args, struct monitor *monitor, co
 
         if (frame.type != FRAME_ABOUT_TASK)
             break;
+        if (frame.about_task.state == VERDICT_UNKNOWN)
+            continue;
         (void)snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", frame.about_task.name);
     }
     if (!known[0])

@@ -78,11 +78,9 @@ static int run_stop(const struct cli_args *args)
     status = status ? monitor_fail_absent(args, socket, status) : ask(args, &question, &answer);
     if (status)
         return status;
-    /* otherwise the socket stays, because it is systemd's */
-    if (strcmp(answer.done.text, path) == 0) {
-        while (monitor_find(path, unused) == 0 && clock_now() < until)
-            (void)nanosleep(&pause, NULL);
-    }
+    /* The answer is the socket's path. Otherwise the socket stays, because it is systemd's. */
+    while (access(answer.done.text, F_OK) == 0 && monitor_find(path, unused) == 0 && clock_now() < until)
+        (void)nanosleep(&pause, NULL);
     printf("batond has ended: %s\n", answer.done.text);
     return CLI_YES;
 }

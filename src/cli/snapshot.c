@@ -25,6 +25,8 @@ static bool keep(struct snapshot *snapshot, const struct frame *frame)
         snapshot->clients[snapshot->n_clients++] = frame->about_client;
         return snapshot->n_clients < SNAPSHOT_CLIENTS;
     case FRAME_ABOUT_TASK:
+        if (frame->about_task.state == VERDICT_UNKNOWN)
+            return true;
         snapshot->tasks[snapshot->n_tasks++] = frame->about_task;
         return snapshot->n_tasks < SNAPSHOT_TASKS;
     default:

@@ -209,7 +209,8 @@ static void print_task(const struct frame_about_task *about)
 
 struct status {
     struct monitor monitor;
-    json_t *json; /* NULL: text */
+    json_t *json;   /* NULL: text */
+    bool has_tasks; /* the table of tasks has begun */
 };
 
 /* Calls each with every answer of one kind; 0 or -errno. */
@@ -276,14 +277,17 @@ static void show_client(struct status *status, const struct frame *frame, json_t
 
 static void show_task(struct status *status, const struct frame *frame, json_t *list)
 {
-    if (list)
+    if (frame->about_task.state == VERDICT_UNKNOWN)
+        return;
+    if (list) {
         (void)json_array_append_new(list, task_json(&frame->about_task));
-    else if (frame->about_task.index == 0)
+        return;
+    }
+    if (!status->has_tasks)
         printf("%-20s %4s %4s %-13s %7s %7s %10s %11s %7s\n", "task", "prio", "gpus", "decision", "jobs",
                "misses", "worst ms", "bound ms", "over");
-    if (!list)
-        print_task(&frame->about_task);
-    (void)status;
+    status->has_tasks = true;
+    print_task(&frame->about_task);
 }
 
 /* The differences because of which no bound of the plan is claimed, field by field. */

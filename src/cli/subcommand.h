@@ -98,6 +98,9 @@ int cli_fail_input(const struct input_error *error);
 int cli_input_result(const struct cli_args *args, int result, const char *path,
                      const struct input_error *error);
 
+/* Prints the text on standard error, as one word of a command line for the shell. */
+void cli_print_word(const char *text);
+
 /*
  * Before long work: can its answer be written to path (NULL: there is none)? 0, or CLI_ENVIRONMENT
  * after a message.

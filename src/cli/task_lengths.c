@@ -6,8 +6,10 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
+#include "cli/file_kind.h"
 #include "makespan/path/path.h"
 #include "makespan/search/grid.h"
 #include "makespan/search/solve.h"
@@ -377,6 +379,28 @@ static int note_worst(struct task_set *set)
     return 0;
 }
 
+/*
+ * The file is no task set. If it is a plan or a configuration, that says more than the first key
+ * that a task set does not have.
+ */
+static int refuse(const struct cli_args *args, int result, const char *path, const struct input_error *error)
+{
+    enum file_kind kind = FILE_TASK_SET;
+    struct input_error unused;
+    struct stat about;
+    char *text = NULL;
+    size_t size = 0;
+
+    if (result == INPUT_REJECTED && stat(path, &about) == 0 && S_ISREG(about.st_mode) &&
+        file_read(path, TASK_SET_FILE_LIMIT, &text, &size) == 0)
+        (void)file_kind_guess(path, text, size, &kind, &unused);
+    free(text);
+    if (kind == FILE_PLAN || kind == FILE_CONFIG)
+        return cli_fail_usage(args, "%s: expected a task set, found a file of the kind %s", path,
+                              file_kind_names[kind]);
+    return cli_input_result(args, result, path, error);
+}
+
 int task_lengths_read(const struct cli_args *args, const char *path, bool overlap, struct task_set *ret_set)
 {
     struct input_error error;
@@ -387,7 +411,7 @@ int task_lengths_read(const struct cli_args *args, const char *path, bool overla
     if (!result && (result = task_lengths_compute(ret_set, overlap, &error)))
         task_set_done(ret_set);
     if (result)
-        return cli_input_result(args, result, path, &error);
+        return refuse(args, result, path, &error);
     status = choose_worst(args, ret_set);
     if (!status && note_worst(ret_set) < 0)
         status = cli_fail_environment(args, ENOMEM, "%s", path);

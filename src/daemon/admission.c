@@ -28,6 +28,11 @@ struct task_entry *admission_find(struct server *server, const char *name, bool 
     return entry;
 }
 
+bool admission_present(const struct server *server, const struct task_entry *entry)
+{
+    return entry->in_set >= 0 || (entry->planned && (server->plan_admits || entry->members));
+}
+
 bool admission_applies(const struct server *server, const struct task_entry *entry)
 {
     return entry && entry->in_set >= 0 && server->config.admission != ADMISSION_OFF;
@@ -254,6 +259,7 @@ static void accepted(struct server *server, struct plan *plan, struct decision *
         unanswered(server, REASON_PLANNER, decision->cost);
         return;
     }
+    server->plan_admits = false;
     decision->verdict = VERDICT_ADMITTED;
     if (entry) {
         decide(server, entry, decision);
@@ -280,9 +286,11 @@ void server_planned(struct server *server, const struct planning *planning, bato
     admission->cost_last = planning->cost;
     if (planning->cost > admission->cost_max)
         admission->cost_max = planning->cost;
-    /* The task of the question may have left, or the task set may have changed. */
-    if (admission->candidate >= 0 &&
-        admission->entries[admission->candidate].decision.verdict != VERDICT_ASKED) {
+    /* The task set may have changed, or the task of the question may have left. */
+    if (admission->superseded ||
+        (admission->candidate >= 0 &&
+         admission->entries[admission->candidate].decision.verdict != VERDICT_ASKED)) {
+        admission->superseded = false;
         admission->changed = true;
         admission_pump(server);
         return;
@@ -341,6 +349,15 @@ void admission_hello(struct server *server, struct peer *peer)
         ask_about(server, entry);
 }
 
+/* What the plan alone says about a task. */
+static void answer_by_plan(struct server *server, struct peer *peer, const struct task_entry *entry)
+{
+    const struct decision decision = {.verdict = server->plan_admits && entry->planned ? VERDICT_ADMITTED
+                                                                                       : VERDICT_UNKNOWN};
+
+    answer(server, peer, entry, &decision);
+}
+
 void admission_admit(struct server *server, struct peer *peer, const char *name)
 {
     struct task_entry *entry = admission_find(server, name, false);
@@ -353,9 +370,7 @@ void admission_admit(struct server *server, struct peer *peer, const char *name)
         decision.reason = REASON_USER;
         answer(server, peer, entry, &decision);
     } else if (!admission_applies(server, entry)) {
-        if (server->has_plan && plan_find(&server->plan, name))
-            decision.verdict = VERDICT_ADMITTED;
-        answer(server, peer, entry, &decision);
+        answer_by_plan(server, peer, entry);
     } else if (entry->members || peer->task) {
         decision.verdict = VERDICT_REFUSED;
         decision.reason = REASON_RUNNING;
@@ -389,6 +404,24 @@ void admission_leave(struct server *server, struct peer *peer)
 
 /* ---- files ---- */
 
+/* The task is not in the new set: what the former set decided about it no longer counts. */
+static void forget_decision(struct server *server, struct task_entry *entry)
+{
+    entry->decision = (struct decision){0};
+    for (unsigned i = 0; i < server->config.clients; i++) {
+        struct peer *peer = server->peers[i];
+
+        if (!peer || peer->task != entry)
+            continue;
+        if (peer->awaits_verdict) {
+            answer_by_plan(server, peer, entry);
+            admission_leave(server, peer);
+        } else if (peer->state == PEER_CLIENT) {
+            peer_plan_again(server, peer);
+        }
+    }
+}
+
 int server_set_tasks(struct server *server, struct task_set *set, const char *path, baton_nsec now_at)
 {
     struct admission *admission = &server->admission;
@@ -412,7 +445,13 @@ int server_set_tasks(struct server *server, struct task_set *set, const char *pa
             admission_find(server, admission->set.tasks[i].name, false)->in_set = (int)i;
     }
     (void)snprintf(admission->path, sizeof admission->path, "%s", set ? path : "");
-    admission->changed = true;
+    admission->superseded = admission->planning;
+    admission->changed = admission->has_set;
+    admission->stale = admission->stale && admission->has_set;
+    for (unsigned i = 0; i < admission->n; i++) {
+        if (admission->entries[i].in_set < 0)
+            forget_decision(server, &admission->entries[i]);
+    }
     /* Asks about the running tasks again, in the order in which they came. */
     for (unsigned i = 0; i < admission->n; i++) {
         struct task_entry *entry = &admission->entries[i];
@@ -423,4 +462,18 @@ int server_set_tasks(struct server *server, struct task_set *set, const char *pa
     admission_pump(server);
     regain_follow(server);
     return 0;
+}
+
+void server_retire_plan(struct server *server, baton_nsec now_at)
+{
+    bool serves = false;
+
+    for (unsigned i = 0; i < server->admission.n; i++) {
+        const struct task_entry *entry = &server->admission.entries[i];
+
+        serves |= entry->members && entry->planned && admission_applies(server, entry);
+    }
+    server->plan_admits = false;
+    if (server->has_plan && !serves)
+        (void)server_set_plan(server, NULL, "", now_at); /* only a plan can be refused */
 }

@@ -63,6 +63,7 @@ struct admission {
     unsigned n;
     uint64_t orders;
     bool planning;
+    bool superseded; /* the task set has changed since the question: its answer does not count */
     uint64_t question[ADMISSION_TASKS / 64]; /* entries that the question under way covers */
     /* the task that the question decides about; -1: none, a task has left */
     int candidate;
@@ -78,6 +79,9 @@ struct peer;
 
 /* The entry of this name; make: a new one if there is room. NULL: none. */
 struct task_entry *admission_find(struct server *server, const char *name, bool make);
+
+/* Does what was loaded last have this task? Entries of former plans stay, for traces. */
+bool admission_present(const struct server *server, const struct task_entry *entry);
 
 /* Does the analysis cover this entry? */
 bool admission_applies(const struct server *server, const struct task_entry *entry);

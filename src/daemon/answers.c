@@ -204,7 +204,7 @@ static bool about_task(struct server *server, uint32_t index, struct frame *fram
     seen = observe_task(server, entry);
     frame->type = FRAME_ABOUT_TASK;
     about->index = index;
-    about->state = entry->decision.verdict;
+    about->state = admission_present(server, entry) ? entry->decision.verdict : VERDICT_UNKNOWN;
     about->reason = entry->decision.reason;
     about->members = entry->members;
     about->rule = observe_rule(server, entry, &about->who);

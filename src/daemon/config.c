@@ -341,14 +341,24 @@ static int read_partition(const struct reader *reader, struct config *config)
     return result;
 }
 
+unsigned config_metrics_port(const char *where)
+{
+    const char *digits = strncmp(where, "127.0.0.1:", 10) == 0 ? where + 10 : "";
+    size_t n = strspn(digits, "0123456789");
+    unsigned long port = n >= 1 && n <= 5 && !digits[n] ? strtoul(digits, NULL, 10) : 0;
+
+    return port <= 65535 ? (unsigned)port : 0;
+}
+
 /* Local only: a socket path, or a port that other machines cannot reach. */
 static int read_metrics(const struct reader *reader, struct config *config)
 {
     const struct node *node = node_get(reader->mapping, "metrics");
     int result = read_path(reader, "metrics", config->metrics, sizeof config->metrics);
 
-    if (!result && node && node->text[0] != '/' && strncmp(node->text, "127.0.0.1:", 10) != 0)
-        return document_reject(reader->document, node, reader->error, "an absolute path or 127.0.0.1:PORT");
+    if (!result && node && node->text[0] != '/' && !config_metrics_port(node->text))
+        return document_reject(reader->document, node, reader->error,
+                               "an absolute path, or 127.0.0.1:PORT with a port from 1 to 65535");
     return result;
 }
 

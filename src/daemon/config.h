@@ -115,4 +115,7 @@ struct config_user config_user(const struct config *config, uid_t uid, uid_t own
  */
 bool config_may_run(const struct config *config, uid_t uid, const char *task);
 
+/* The port of `metrics: 127.0.0.1:PORT`; 0: it is no such address. */
+unsigned config_metrics_port(const char *where);
+
 #endif

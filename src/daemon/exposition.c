@@ -259,6 +259,8 @@ static void write_tasks(const struct server *server, FILE *out)
         for (unsigned i = 0; i < server->admission.n; i++) {
             const struct task_entry *entry = &server->admission.entries[i];
 
+            if (!admission_present(server, entry))
+                continue;
             (void)fprintf(out, "%s{", metrics[m].name);
             label(out, "task", entry->name);
             (void)fprintf(out, "} %.9g\n", task_value(server, entry, metrics[m].value));

@@ -186,6 +186,7 @@ struct server {
     struct admission admission;
     struct plan plan;
     bool has_plan;
+    bool plan_admits; /* false: computed, or a task set has replaced it; the set decides who joins */
     char plan_path[257];
     baton_nsec settle_at; /* until then engines are kept for clients of the predecessor; NSEC_MAX: settled */
     baton_nsec timer_at;

@@ -236,10 +236,18 @@ int server_set_plan(struct server *server, const struct plan *plan, const char *
 
 /*
  * The tasks that admission covers. On success *set is taken over (NULL: none); path is for status.
- * Running tasks are asked about again. -E2BIG: more tasks than a plan has priorities; -ENOSPC: too
- * many names.
+ * Running tasks are asked about again. Decisions about other tasks, and the answer to a question
+ * under way, no longer count. -E2BIG: more tasks than a plan has priorities; -ENOSPC: too many
+ * names.
  */
 int server_set_tasks(struct server *server, struct task_set *set, const char *path, baton_nsec now_at);
+
+/*
+ * No plan was given with the present task set, or there is neither. If a running task of the set
+ * has a place in the present plan, that plan stays until the next one is computed, and admits no
+ * other task. Otherwise no plan is in force from now on.
+ */
+void server_retire_plan(struct server *server, baton_nsec now_at);
 
 /* The result of a question (server_host::plan). */
 struct planning {

@@ -225,7 +225,7 @@ int server_set_plan(struct server *server, const struct plan *plan, const char *
     if (server->has_plan)
         plan_done(&server->plan);
     server->plan = copy;
-    server->has_plan = plan != NULL;
+    server->has_plan = server->plan_admits = plan != NULL;
     (void)snprintf(server->plan_path, sizeof server->plan_path, "%s", plan ? path : "");
     for (unsigned i = 0; i < server->admission.n; i++)
         server->admission.entries[i].planned =

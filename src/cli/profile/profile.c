@@ -240,9 +240,12 @@ static int write_set(const struct cli_args *args, const struct wishes *wishes, c
     free(text);
     if (result)
         return cli_fail_environment(args, result, "%s", wishes->output);
-    if (strcmp(wishes->output, "-") != 0)
-        (void)fprintf(stderr, "%s: %zu task%s; next: baton plan %s -o plan.yaml\n", wishes->output,
-                      set->n_tasks, set->n_tasks == 1 ? "" : "s", wishes->output);
+    if (strcmp(wishes->output, "-") != 0) {
+        (void)fprintf(stderr, "%s: %zu task%s; next: baton plan ", wishes->output, set->n_tasks,
+                      set->n_tasks == 1 ? "" : "s");
+        cli_print_word(wishes->output);
+        (void)fputs(" -o plan.yaml\n", stderr);
+    }
     return 0;
 }
 

@@ -8,6 +8,7 @@
 
 struct batond {
     struct daemon_options options;
+    bool loaded; /* `baton load` has replaced the plan and the tasks of the configuration (options) */
     struct loop loop;
     struct log log;
 };

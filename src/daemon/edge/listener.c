@@ -70,15 +70,18 @@ static int prepare_folder(const char *path)
 #define RUNNING     "not ended"
 #define ENDED       "ended"
 
+/* -ENOLCK: another file has this name, and stays as it is. */
 static int take_lock(struct listener *listener)
 {
     char path[SOCKET_PATH_SIZE + 8];
     char text[64] = "";
     unsigned long previous = 0;
+    struct stat about;
+    ssize_t n;
     int fd;
 
     (void)snprintf(path, sizeof path, "%s.lock", listener->path);
-    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
     if (fd < 0)
         return -errno;
     if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
@@ -87,11 +90,14 @@ static int take_lock(struct listener *listener)
         close(fd);
         return result;
     }
-    if (pread(fd, text, sizeof text - 1, 0) > 0) {
-        if (strncmp(text, LOCK_PREFIX, sizeof LOCK_PREFIX - 1) == 0)
-            previous = strtoul(text + sizeof LOCK_PREFIX - 1, NULL, 10);
-        listener->unclean = strstr(text, RUNNING) != NULL;
+    n = fstat(fd, &about) < 0 || !S_ISREG(about.st_mode) ? -1 : pread(fd, text, sizeof text - 1, 0);
+    if (n < 0 || (n > 0 && strncmp(text, LOCK_PREFIX, sizeof LOCK_PREFIX - 1) != 0)) {
+        close(fd);
+        return -ENOLCK;
     }
+    if (n > 0)
+        previous = strtoul(text + sizeof LOCK_PREFIX - 1, NULL, 10);
+    listener->unclean = strstr(text, RUNNING) != NULL;
     listener->generation = (uint32_t)(previous + 1) & LEASE_GENERATION_MASK;
     if (listener->generation == 0)
         listener->generation = 1;
@@ -109,43 +115,6 @@ static void write_lock(const struct listener *listener, const char *state)
         (void)!ftruncate(listener->lock, n);
 }
 
-/*
- * Bound under another name and renamed once it listens, so that a client that sees the name can
- * connect. By then the lock says which daemon this is, however soon it is killed.
- */
-static int make_socket(const struct listener *listener, bool shared)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    mode_t before;
-    int result = 0;
-
-    if (fd < 0)
-        return -errno;
-    if (snprintf(address.sun_path, sizeof address.sun_path, "%s~", listener->path) >=
-        (int)sizeof address.sun_path) {
-        close(fd);
-        return -ENAMETOOLONG;
-    }
-    (void)unlink(address.sun_path);
-    before = umask(shared ? 0111 : 0177);
-    if (bind(fd, (const struct sockaddr *)&address, sizeof address) < 0)
-        result = -errno;
-    umask(before);
-    if (!result && listen(fd, BACKLOG) < 0)
-        result = -errno;
-    if (!result)
-        write_lock(listener, RUNNING);
-    if (!result && rename(address.sun_path, listener->path) < 0)
-        result = -errno;
-    if (result) {
-        (void)unlink(address.sun_path);
-        close(fd);
-        return result;
-    }
-    return fd;
-}
-
 static void name_handed(struct listener *listener)
 {
     struct sockaddr_un address = {0};
@@ -157,6 +126,23 @@ static void name_handed(struct listener *listener)
     listener->generation = (uint32_t)time(NULL) & LEASE_GENERATION_MASK;
     /* without a lock: the generation comes from the clock, and the predecessor's end is unknown */
     (void)take_lock(listener);
+}
+
+/* The lock says which daemon this is before a client can connect, however soon it is killed. */
+static int make_socket(struct listener *listener, bool shared)
+{
+    int result;
+    int fd = socket_file_listen(listener->path, shared, BACKLOG, &listener->file);
+
+    if (fd < 0)
+        return fd;
+    write_lock(listener, RUNNING);
+    result = socket_file_show(&listener->file);
+    if (result) {
+        close(fd);
+        return result;
+    }
+    return fd;
 }
 
 int listener_open(const char *path, bool shared, struct listener *ret_listener)
@@ -176,6 +162,8 @@ int listener_open(const char *path, bool shared, struct listener *ret_listener)
     result = path[0] ? socket_path_candidate(path, 0, listener.path) : socket_path_own(listener.path);
     if (!result)
         result = prepare_folder(listener.path);
+    if (!result) /* before the lock, which makes a file */
+        result = socket_file_look(listener.path);
     if (!result)
         result = take_lock(&listener);
     if (result)
@@ -189,12 +177,10 @@ int listener_open(const char *path, bool shared, struct listener *ret_listener)
     return 0;
 }
 
-void listener_close(struct listener *listener, bool clean)
+void listener_close(struct listener *listener)
 {
-    if (!listener->handed && clean)
-        (void)unlink(listener->path);
-    if (clean)
-        write_lock(listener, ENDED);
+    socket_file_remove(&listener->file);
+    write_lock(listener, ENDED);
     close(listener->fd);
     if (listener->lock >= 0)
         close(listener->lock);

@@ -339,19 +339,19 @@ static void make_room(unsigned clients)
 }
 
 /*
- * A place that can never work is a mistake in the configuration, and batond does not start. If the
+ * A file in the way is a mistake in the configuration, and batond does not start. If the
  * machine refuses the place now (in use, no network, no permission), batond runs without metrics:
  * programs with deadlines depend on it.
  */
 static int start_metrics(struct loop *loop)
 {
     int result = metrics_open(&loop->metrics, loop->config.metrics);
-    bool mistake = result == -EINVAL || result == -EEXIST || result == -ENAMETOOLONG;
+    bool mistake = result == -EEXIST || result == -ENAMETOOLONG;
 
     if (!result)
         return loop_watch(loop, loop->metrics.fd, EPOLLIN, SOURCE_METRICS, 0);
     loop->log(LOG_LEVEL_WARNING, "metrics: cannot listen on %s: %s%s", loop->config.metrics,
-              strerror(-result), mistake ? "" : "; there are none until batond is restarted");
+              socket_file_words(result), mistake ? "" : "; there are none until batond is restarted");
     return mistake ? result : 0;
 }
 

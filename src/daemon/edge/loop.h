@@ -69,6 +69,12 @@ struct loop {
         baton_nsec since_at;
         unsigned lines, left_out;
     } said[REPORT_KINDS]; /* within a second, so that no client can fill the log */
+    /* Fingerprints of the differences of the last two lists that the server reported. */
+    struct {
+        uint64_t before[CLAIMS_MAX], now[CLAIMS_MAX];
+        unsigned n_before, n_now;
+        const struct difference *last; /* of the present list; NULL: there is none */
+    } differences;
     bool stop;
     /* Puts a report into words. */
     void (*log)(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fingerprint.h"
 #include "daemon/edge/connections.h"
 #include "daemon/edge/loop.h"
 #include "daemon/edge/machine.h"
@@ -99,6 +100,35 @@ static bool said_enough(struct loop *loop, enum report_kind kind)
     return loop->said[kind].lines++ >= (kind == REPORT_DIFFERS ? CLAIMS_MAX : LINES_A_SECOND);
 }
 
+static void forget_differences(struct loop *loop)
+{
+    loop->differences.n_before = loop->differences.n_now = 0;
+    loop->differences.last = NULL;
+}
+
+/*
+ * Was this difference in the list before? Whenever one changes, the server reports the whole list,
+ * in the order of its array. The log has those that are new.
+ */
+static bool difference_is_logged(struct loop *loop, const struct difference *difference, const char *text)
+{
+    uint64_t print = fingerprint(FINGERPRINT_START, text, strlen(text));
+
+    if (loop->differences.last && difference <= loop->differences.last) { /* another list begins */
+        memcpy(loop->differences.before, loop->differences.now, sizeof loop->differences.before);
+        loop->differences.n_before = loop->differences.n_now;
+        loop->differences.n_now = 0;
+    }
+    loop->differences.last = difference;
+    if (loop->differences.n_now < CLAIMS_MAX)
+        loop->differences.now[loop->differences.n_now++] = print;
+    for (unsigned i = 0; i < loop->differences.n_before; i++) {
+        if (loop->differences.before[i] == print)
+            return true;
+    }
+    return false;
+}
+
 static void report(void *user, const struct server_report *what)
 {
     struct loop *loop = user;
@@ -106,7 +136,9 @@ static void report(void *user, const struct server_report *what)
     char text[768];
 
     words_report(what, text, sizeof text);
-    if (!text[0])
+    if (what->kind == REPORT_AGREES)
+        forget_differences(loop);
+    if (!text[0] || (what->kind == REPORT_DIFFERS && difference_is_logged(loop, what->difference, text)))
         return;
     if (said_enough(loop, what->kind)) {
         (*left_out)++;
@@ -130,6 +162,7 @@ static int load(void *user, bool tasks, const char *path, char *ret_text, size_t
 {
     struct loop *loop = user;
 
+    forget_differences(loop); /* the log names those of the new plan */
     return loop->load(loop, tasks, path, ret_text, size);
 }
 

@@ -77,6 +77,8 @@ static int apply_options(struct config *config)
         }
         config->policy = (enum sched_policy_id)index;
     }
+    if (batond.loaded)
+        config->plan[0] = config->tasks[0] = 0;
     if (batond.options.plan[0])
         (void)snprintf(config->plan, sizeof config->plan, "%s", batond.options.plan);
     if (batond.options.tasks[0])
@@ -179,15 +181,13 @@ static int read_files(const struct config *config, struct files *ret_files, char
 static int use_files(struct loop *loop, const struct config *config, struct files *files, char *ret_text,
                      size_t size)
 {
-    /* With tasks and without a plan file, the computed plan stays until the next one. */
-    int result =
-        files->has_plan || !files->has_tasks
-            ? server_set_plan(loop->server, files->has_plan ? &files->plan : NULL, config->plan, clock_now())
-            : 0;
+    int result = files->has_plan ? server_set_plan(loop->server, &files->plan, config->plan, clock_now()) : 0;
 
     if (!result)
         result = server_set_tasks(loop->server, files->has_tasks ? &files->tasks : NULL, config->tasks,
                                   clock_now());
+    if (!result && !files->has_plan)
+        server_retire_plan(loop->server, clock_now());
     files->has_tasks = files->has_tasks && result < 0; /* taken over */
     if (result < 0)
         (void)snprintf(ret_text, size, "%.180s: %s", config->tasks, strerror(-result));
@@ -215,6 +215,7 @@ static int reload(struct loop *loop, char *ret_text, size_t size)
     result = read_files(fresh, &files, ret_text, size);
     if (!result) {
         server_set_limits(loop->server, fresh, clock_now());
+        loop->config.admission = fresh->admission;
         result = use_files(loop, fresh, &files, ret_text, size);
         files_done(&files);
         if (!result)
@@ -224,22 +225,42 @@ static int reload(struct loop *loop, char *ret_text, size_t size)
     return result;
 }
 
+/* A task set that no analysis covers, or that admission leaves aside, would not be in force. */
+static int check_covered(const struct config *config, char *ret_text, size_t size)
+{
+    const struct sched_profile *profile = &sched_profiles[config->profile];
+
+    if (profile->analysis && config->admission != ADMISSION_OFF)
+        return 0;
+    if (profile->analysis)
+        (void)snprintf(ret_text, size, "under `admission: off` a task set is not used: load its plan");
+    else
+        (void)snprintf(ret_text, size, "no analysis covers the profile '%s': there is no admission",
+                       profile->name);
+    return -EINVAL;
+}
+
 /*
- * Like a start with this --plan or --tasks; if the file is refused, the present one stays in force.
+ * From now on the file is the only plan or task set: those of the configuration, of the command
+ * line and of former loads no longer count. If the file is refused, the present ones stay in force.
  */
 static int load(struct loop *loop, bool tasks, const char *path, char *ret_text, size_t size)
 {
-    char before[sizeof batond.options.plan];
-    char *option = tasks ? batond.options.tasks : batond.options.plan;
-    int result;
+    struct daemon_options before = batond.options;
+    bool loaded = batond.loaded;
+    int result = tasks ? check_covered(&loop->config, ret_text, size) : 0;
 
-    (void)snprintf(before, sizeof before, "%s", option);
-    (void)snprintf(option, sizeof batond.options.plan, "%s", path);
-    result = reload(loop, ret_text, size);
-    if (result)
-        (void)snprintf(option, sizeof batond.options.plan, "%s", before);
-    else
+    batond.loaded = true;
+    (void)snprintf(batond.options.plan, sizeof batond.options.plan, "%s", tasks ? "" : path);
+    (void)snprintf(batond.options.tasks, sizeof batond.options.tasks, "%s", tasks ? path : "");
+    if (!result)
+        result = reload(loop, ret_text, size);
+    if (result) {
+        batond.options = before;
+        batond.loaded = loaded;
+    } else {
         (void)snprintf(ret_text, size, "%s is in force", path);
+    }
     log_say(result ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO, "load: %s", ret_text);
     return result;
 }
@@ -288,21 +309,22 @@ static int go_to_background(void)
     return 0;
 }
 
+/* 0, or the exit code after the reason was logged: 2 where the path is that of another file. */
 static int open_listener(struct listener *listener)
 {
+    const char *words;
     int result;
 
     loop_hold_signals();
     result = listener_open(batond.options.socket, batond.options.shared, listener);
-
     if (result == 0)
         return 0;
-    if (result == -EBUSY)
-        log_say(LOG_LEVEL_ERROR, "another batond listens there already");
-    else
-        log_say(LOG_LEVEL_ERROR, "cannot listen on %s: %s",
-                batond.options.socket[0] ? batond.options.socket : "the user's socket", strerror(-result));
-    return 3;
+    words = result == -EBUSY    ? "another batond listens there already"
+            : result == -ENOLCK ? "the file beside it that ends in .lock is not batond's, and stays as it is"
+                                : socket_file_words(result);
+    log_say(LOG_LEVEL_ERROR, "cannot listen on %s: %s",
+            batond.options.socket[0] ? batond.options.socket : "the user's socket", words);
+    return result == -EEXIST || result == -ENOLCK ? 2 : 3;
 }
 
 static int serve(struct loop *loop, struct files *files)
@@ -359,12 +381,12 @@ int main(int argc, char *argv[])
     }
     if (!batond.options.foreground && !loop->listener.handed && go_to_background() < 0) {
         log_say(LOG_LEVEL_ERROR, "cannot go to the background: %s", strerror(errno));
-        listener_close(&loop->listener, true);
+        listener_close(&loop->listener);
         return 3;
     }
     status = serve(loop, &files);
     loop_done(loop);
-    listener_close(&loop->listener, true);
+    listener_close(&loop->listener);
     boost_leave(&loop->boost);
     return status;
 }

@@ -7,44 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/draft.h"
 #include "base/patience.h"
+#include "daemon/config.h"
 #include "daemon/exposition.h"
 
 void metrics_init(struct metrics *metrics)
 {
     metrics->fd = -1;
-    metrics->path[0] = 0;
+    metrics->file.path[0] = 0;
     for (unsigned i = 0; i < METRICS_READERS; i++)
         metrics->readers[i] = (struct metrics_reader){.fd = -1};
 }
 
 /* ---- listening ---- */
-
-/* An existing file is replaced only if it is a socket without a listener. */
-static int make_room(const struct sockaddr_un *address)
-{
-    struct stat status;
-    int fd;
-    int result;
-
-    if (lstat(address->sun_path, &status) < 0)
-        return errno == ENOENT ? 0 : -errno;
-    if (!S_ISSOCK(status.st_mode))
-        return -EEXIST;
-    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return -errno;
-    result = connect(fd, (const struct sockaddr *)address, sizeof *address);
-    close(fd);
-    if (result == 0)
-        return -EADDRINUSE;
-    return unlink(address->sun_path) < 0 ? -errno : 0;
-}
 
 static int listen_on(int fd, const struct sockaddr *address, socklen_t size)
 {
@@ -61,37 +39,21 @@ static int listen_on(int fd, const struct sockaddr *address, socklen_t size)
 
 static int listen_path(struct metrics *metrics, const char *path)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    mode_t mask;
-    int result;
+    int fd = socket_file_listen(path, false, METRICS_READERS, &metrics->file);
+    int result = fd < 0 ? fd : socket_file_show(&metrics->file);
 
-    if (strlen(path) >= sizeof address.sun_path)
-        return -ENAMETOOLONG;
-    memcpy(address.sun_path, path, strlen(path) + 1);
-    result = make_room(&address);
-    if (result)
-        return result;
-    mask = umask(0077);
-    result = listen_on(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0),
-                       (const struct sockaddr *)&address, sizeof address);
-    (void)umask(mask);
-    if (result >= 0)
-        memcpy(metrics->path, path, strlen(path) + 1);
-    return result;
+    if (fd >= 0 && result)
+        close(fd);
+    return result ? result : fd;
 }
 
-static int listen_port(const char *text)
+static int listen_port(unsigned port)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
     const int on = 1;
-    char *end;
-    unsigned long port = strtoul(text, &end, 10);
-    int fd;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-    if (end == text || *end || port < 1 || port > 65535 || text[0] < '0' || text[0] > '9')
-        return -EINVAL;
-    address.sin_port = htons((uint16_t)port);
-    fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd >= 0)
         (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     return listen_on(fd, (const struct sockaddr *)&address, sizeof address);
@@ -99,9 +61,8 @@ static int listen_port(const char *text)
 
 int metrics_open(struct metrics *metrics, const char *where)
 {
-    int result = where[0] == '/'                         ? listen_path(metrics, where)
-                 : strncmp(where, "127.0.0.1:", 10) == 0 ? listen_port(where + 10)
-                                                         : -EINVAL;
+    unsigned port = config_metrics_port(where);
+    int result = port ? listen_port(port) : listen_path(metrics, where);
 
     if (result < 0)
         return result;
@@ -243,9 +204,8 @@ void metrics_close(struct metrics *metrics)
 {
     for (unsigned i = 0; i < METRICS_READERS; i++)
         drop(&metrics->readers[i]);
+    socket_file_remove(&metrics->file);
     if (metrics->fd >= 0)
         close(metrics->fd);
-    if (metrics->path[0])
-        (void)unlink(metrics->path);
     metrics_init(metrics);
 }

@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "base/nsec.h"
+#include "daemon/edge/socket_file.h"
 #include "daemon/server.h"
 
 #define METRICS_READERS 4
@@ -26,14 +27,14 @@ struct metrics_reader {
 };
 
 struct metrics {
-    int fd;         /* listens; -1: off */
-    char path[108]; /* the path of its socket; "": a port */
+    int fd;                  /* listens; -1: off */
+    struct socket_file file; /* not of a port */
     struct metrics_reader readers[METRICS_READERS];
 };
 
 void metrics_init(struct metrics *metrics);
 
-/* where: an absolute path, or 127.0.0.1:PORT. 0, -EINVAL (neither), -errno. */
+/* where: as the configuration's reader takes it. 0, or -errno as socket_file_look(). */
 int metrics_open(struct metrics *metrics, const char *where);
 
 /*

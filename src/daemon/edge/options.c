@@ -10,6 +10,7 @@
 #include "daemon/edge/device_probe.h"
 #include "sched/profile.h"
 #include "version.h"
+#include "wire/socket_path.h"
 
 /* One option of the command line. */
 struct daemon_option {
@@ -68,7 +69,7 @@ void options_make_absolute(const struct daemon_options *options, char *path, siz
 
     if (path[0] && path[0] != '/' &&
         (size_t)snprintf(whole, sizeof whole, "%s/%s", options->folder, path) < size)
-        (void)snprintf(path, size, "%s", whole);
+        memcpy(path, whole, strlen(whole) + 1);
 }
 
 int options_reject(char code, const char *word)
@@ -119,7 +120,7 @@ static int take_option(struct daemon_options *options, int code)
 {
     switch (code) {
     case 's':
-        options->socket = optarg;
+        (void)snprintf(options->socket, sizeof options->socket, "%s", optarg);
         return 0;
     case 'c':
         (void)snprintf(options->config, sizeof options->config, "%s", optarg);
@@ -184,7 +185,7 @@ int options_parse(int argc, char *argv[], struct daemon_options *ret_options)
         {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, 'v'},
     };
-    struct daemon_options options = {.socket = "", .idle_exit_ms = -1};
+    struct daemon_options options = {.idle_exit_ms = -1};
     const char *socket = getenv("BATON_SOCKET");
     int index = 0;
     int c;
@@ -194,7 +195,7 @@ int options_parse(int argc, char *argv[], struct daemon_options *ret_options)
             (struct option){daemon_options[i].name, daemon_options[i].value ? required_argument : no_argument,
                             NULL, daemon_options[i].code};
     if (socket)
-        options.socket = socket;
+        (void)snprintf(options.socket, sizeof options.socket, "%s", socket);
     /* the folder is gone: relative names fail when they are opened */
     if (!getcwd(options.folder, sizeof options.folder))
         (void)snprintf(options.folder, sizeof options.folder, ".");
@@ -214,6 +215,8 @@ int options_parse(int argc, char *argv[], struct daemon_options *ret_options)
         log_say(LOG_LEVEL_ERROR, "unexpected argument '%s'; see --help", argv[optind]);
         return 2;
     }
+    if (strlen(options.socket) < SOCKET_PATH_SIZE)
+        options_make_absolute(&options, options.socket, SOCKET_PATH_SIZE);
     *ret_options = options;
     return 0;
 }

@@ -5,8 +5,8 @@
 #include "daemon/config.h"
 
 struct daemon_options {
-    const char *socket, /* "": not given */
-        *profile, *policy;
+    const char *profile, *policy;
+    char socket[sizeof((struct config *)NULL)->plan]; /* "": not given; absolute if that fits a socket */
     char plan[sizeof((struct config *)NULL)->plan],
         tasks[sizeof((struct config *)NULL)->plan];   /* "": not given */
     char config[sizeof((struct config *)NULL)->plan]; /* "": the default places */
