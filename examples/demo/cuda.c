@@ -4,8 +4,8 @@
  *
  *   cuda-demo urgent --calibrate MS | --steps N [--period MS] [--deadline MS] [--jobs N]
  *                    [--seconds S] [--warm N] [--list]
- *   cuda-demo hog --calibrate MS | --steps N [--seconds S]
- *   cuda-demo hog --bytes N [--seconds S]      copies there and back instead of kernels
+ *   cuda-demo hog --calibrate MS | --steps N [--rounds N] [--seconds S]
+ *   cuda-demo hog --bytes N [--rounds N] [--seconds S]      copies there and back, not kernels
  */
 #include <signal.h>
 #include <stdio.h>
@@ -152,7 +152,7 @@ static void calibrate(struct program *program, double ms)
 }
 
 /* One kernel after the other on the same words, which are checked at the end. */
-static int run_hog(struct program *program, double seconds)
+static int run_hog(struct program *program, double seconds, double most)
 {
     size_t bytes = program->items * sizeof(uint32_t);
     size_t rounds = 0;
@@ -167,7 +167,7 @@ static int run_hog(struct program *program, double seconds)
     printf("ready\n");
     (void)fflush(stdout);
     begin = now_ms();
-    while (!ended && now_ms() - begin < seconds * 1e3) {
+    while (!ended && (double)rounds < most && now_ms() - begin < seconds * 1e3) {
         launch(program);
         must(cuStreamSynchronize(NULL), "cuStreamSynchronize");
         rounds++;
@@ -182,7 +182,7 @@ static int run_hog(struct program *program, double seconds)
 }
 
 /* There and back again; what comes back must be what went. */
-static int run_copies(struct program *program, double seconds)
+static int run_copies(struct program *program, double seconds, double most)
 {
     size_t bytes = program->items * sizeof(uint32_t), last = program->items - 1, rounds = 0, wrong = 0;
     double begin = 0;
@@ -203,7 +203,7 @@ static int run_copies(struct program *program, double seconds)
         begin = now_ms();
         printf("ready\n");
         (void)fflush(stdout);
-    } while (!ended && now_ms() - begin < seconds * 1e3);
+    } while (!ended && (double)rounds < most && now_ms() - begin < seconds * 1e3);
     seconds = (now_ms() - begin) / 1e3;
     printf("rounds %zu seconds %.3f per_second %.4f wrong %zu\n", rounds, seconds,
            seconds > 0 ? (double)rounds / seconds : 0, wrong);
@@ -215,11 +215,11 @@ static bool read_role(int argc, char **argv)
 {
     static const char *const urgent[] = {
         "calibrate=", "steps=", "period=", "deadline=", "jobs=", "seconds=", "warm=", "list", NULL};
-    static const char *const hog[] = {"calibrate=", "steps=", "bytes=", "seconds=", NULL};
+    static const char *const hog[] = {"calibrate=", "steps=", "bytes=", "rounds=", "seconds=", NULL};
     static const char usage[] =
         "cuda-demo urgent --calibrate MS | --steps N [--period MS] [--deadline MS] [--jobs N] [--seconds S] "
         "[--warm N] [--list]\n"
-        "       cuda-demo hog --calibrate MS | --steps N | --bytes N [--seconds S]";
+        "       cuda-demo hog --calibrate MS | --steps N | --bytes N [--rounds N] [--seconds S]";
     bool is_urgent = argc > 1 && strcmp(argv[1], "urgent") == 0;
 
     if (!is_urgent && (argc < 2 || strcmp(argv[1], "hog") != 0)) {
@@ -247,9 +247,9 @@ int main(int argc, char **argv)
         status = run_periodically(
             &(struct measured){.run_job = run_job, .is_right = is_right, .user = &program}, argc, argv);
     else if (bytes >= 4)
-        status = run_copies(&program, option(argc, argv, "seconds", 5));
+        status = run_copies(&program, option(argc, argv, "seconds", 5), option(argc, argv, "rounds", 1e9));
     else
-        status = run_hog(&program, option(argc, argv, "seconds", 5));
+        status = run_hog(&program, option(argc, argv, "seconds", 5), option(argc, argv, "rounds", 1e9));
     free(program.in);
     free(program.out);
     (void)cuMemFree_v2(program.words);

@@ -11,9 +11,9 @@
  *
  *   hog kernel --calibrate MS     prints how many steps make the kernel take so long
  *
- * --seconds S (default 5) counts from the first finished round. When the first round is done it
- * prints `ready`; at the end a line of names and numbers: rounds, seconds, per_second, wrong.
- * SIGTERM ends it after the round.
+ * --seconds S (default 5) counts from the first finished round, and so does --rounds N (default: no
+ * limit). When the first round is done it prints `ready`; at the end a line of names and numbers:
+ * rounds, seconds, per_second, wrong. SIGTERM ends it after the round.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -146,12 +146,14 @@ static void calibrate(struct hog *hog, double ms)
 int main(int argc, char **argv)
 {
     static const char *const kinds[] = {"kernel", "copy", "large", "infi"};
-    static const char *const options[] = {"calibrate=", "steps=", "bytes=", "queued=", "seconds=", NULL};
+    static const char *const options[] = {
+        "calibrate=", "steps=", "bytes=", "queued=", "rounds=", "seconds=", NULL};
     static const char usage[] =
-        "hog kernel|copy|large|infi [--calibrate MS] [--steps N] [--bytes N] [--queued N] [--seconds S]";
+        "hog kernel|copy|large|infi [--calibrate MS] [--steps N] [--bytes N] [--queued N] [--rounds N] "
+        "[--seconds S]";
     static struct hog hog;
     const char *kind = argc > 1 ? argv[1] : "";
-    double seconds = option(argc, argv, "seconds", 5);
+    double seconds = option(argc, argv, "seconds", 5), most = option(argc, argv, "rounds", 1e9);
     double begin = 0;
     size_t rounds = 0;
     size_t wrong;
@@ -183,7 +185,7 @@ int main(int argc, char **argv)
         begin = now_ms();
         printf("ready\n");
         fflush(stdout);
-    } while (!ended && now_ms() - begin < seconds * 1e3);
+    } while (!ended && (double)rounds < most && now_ms() - begin < seconds * 1e3);
     seconds = (now_ms() - begin) / 1e3;
     wrong = count_wrong(&hog, kind);
     printf("rounds %zu seconds %.3f per_second %.4f wrong %zu\n", rounds, seconds,
