@@ -4,12 +4,20 @@ import json
 CHUNK = 16384   # bytes of a copy, where state migrates
 MARGIN_US = 60  # of every segment in the plan: launch, frames, looks at the clock
 STRETCH = 1  # of every kernel: the front gives it to the driver in pieces
+PAUSES = False  # do more urgent programs delay the pieces of one that holds an engine?
 
 
 def on_the_real_clock():
-    """There these take time."""
-    global MARGIN_US, STRETCH
-    MARGIN_US, STRETCH = 1000, 1.4
+    """There these take time. A hold counts from begin to end (docs/gpusync.md, "What a budget counts"), and
+    all programs share a core."""
+    global MARGIN_US, STRETCH, PAUSES
+    MARGIN_US, STRETCH, PAUSES = 1000, 1.4, True
+
+
+def pause_of(task, tasks):
+    """How long the others compute in one job each, in microseconds: each may be more urgent."""
+    return sum(us for other in tasks if other is not task for kind, us in other["job"] if kind == "c") \
+        if PAUSES else 0
 
 
 def segments_of(rng, scale):
@@ -33,9 +41,11 @@ def segments_of(rng, scale):
 NAMES = {"c": "cpu_ms", "i": "copy_in_ms", "o": "copy_out_ms", "k": "kernel_ms"}
 
 
-def planned_segment(kind, us, chunks):
+def planned_segment(kind, us, chunks, pause_us=0):
     """As the task set has it. Where state migrates, a copy is so many chunks, and the overhead set
     says what one costs."""
+    if kind != "c":
+        us += pause_us
     if chunks and kind in "io":
         return {NAMES[kind]: chunks * (us + MARGIN_US) / 1000, "bytes": chunks * CHUNK}
     return {NAMES[kind]: (us * (STRETCH if kind == "k" else 1) + MARGIN_US) / 1000}
@@ -63,9 +73,10 @@ def make_set(rng, migration, cpus=2):
                 job[at] = (kind, chunk_us[kind])
         state = rng.choice([1, 2, 3]) * CHUNK if chunk_us and any(kind == "k"
             for kind, _ in job) and rng.random() < 0.8 else 0
-        tasks.append({"name": "t%d" % i, "period_ms": period, "job": job, "chunks": chunks, "state": state,
-                      "segments": [planned_segment(kind, us, chunks.get(at))
-                                   for at, (kind, us) in enumerate(job)]})
+        tasks.append({"name": "t%d" % i, "period_ms": period, "job": job, "chunks": chunks, "state": state})
+    for task in tasks:
+        task["segments"] = [planned_segment(kind, us, task["chunks"].get(at), pause_of(task, tasks))
+                            for at, (kind, us) in enumerate(task["job"])]
     return platform, tasks, chunk_us
 
 
@@ -95,8 +106,9 @@ def long_beside_short(cpus):
 
 def write_set(run, platform, tasks, chunk_us):
     with open(run.path("overheads.yaml"), "w") as out:
+        pause_us = max(pause_of(task, tasks) for task in tasks)
         json.dump({"copies": [{"direction": {"i": "in", "o": "out", "p": "p2p"}[kind], "bytes": CHUNK,
-                               "us": us + MARGIN_US}
+                               "us": us + MARGIN_US + pause_us}
                               for kind, us in chunk_us.items()]}, out)
     with open(run.path("set.yaml"), "w") as out:
         json.dump({"platform": platform,

@@ -17,7 +17,9 @@
  * Waits until the file GO is there. The first program that sees it writes into it when all of them
  * start: at a full second, in one to two seconds. Releases no further job once there is a file
  * GO.enough. Prints `JOBS MAX_RESPONSE_NS` at the end, and stays connected until GO is gone.
- * SECTION_JOBS names a file for the release and the end of every job, in nanoseconds.
+ * SECTION_JOBS names a file for the release and the end of every job, in nanoseconds. With
+ * SECTION_WARM the segments run again and again while it waits for GO, beside those of the others,
+ * so that the threads of each GPU are there before the first job.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -192,8 +194,11 @@ int main(int argc, char **argv)
     run_segments(argv[5]); /* what is made once is made now */
     (void)printf("ready\n");
     (void)fflush(stdout);
-    while (access(argv[4], F_OK) != 0)
+    while (access(argv[4], F_OK) != 0) {
+        if (getenv("SECTION_WARM"))
+            run_segments(argv[5]);
         sleep_until(now_of(CLOCK_MONOTONIC) + SECOND / 100);
+    }
     release_at = common_start(argv[4]) + strtoll(argv[3], NULL, 10) * 1000;
     for (; n < jobs && (n < 2 || access(enough, F_OK) != 0); n++, release_at += period) {
         int64_t response;
