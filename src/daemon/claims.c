@@ -420,8 +420,10 @@ static void say(struct server *server)
     if (!claims->n && server->has_plan)
         server->host.report(server->host.user, &report);
     for (unsigned i = 0; i < claims->n; i++) {
-        report = (struct server_report){
-            .kind = REPORT_DIFFERS, .detail = server->has_plan, .difference = &claims->differences[i]};
+        report = (struct server_report){.kind = REPORT_DIFFERS,
+                                        .detail = server->has_plan,
+                                        .count = i,
+                                        .difference = &claims->differences[i]};
         server->host.report(server->host.user, &report);
     }
 }

@@ -65,7 +65,8 @@ enum report_kind {
     REPORT_VERDICT,   /* name: task, detail: VERDICT_*, reason, other: cause, response, limit, cost */
     REPORT_PLANNED,   /* cost: the running set was planned again */
     REPORT_UNPLANNED, /* reason, cost, other: cause: it could not be; the plan stays */
-    REPORT_DIFFERS,   /* difference: of the plan (detail) or partition to what runs here */
+    REPORT_DIFFERS,   /* difference: of the plan (detail) or partition to what runs here; count:
+                         how many of its list were reported before it */
     REPORT_AGREES,    /* the last difference has gone */
     REPORT_NOTICE,    /* peer, name, detail: enum notice, other: kernel, more: what is known of it */
     REPORT_KINDS,

@@ -73,7 +73,6 @@ struct loop {
     struct {
         uint64_t before[CLAIMS_MAX], now[CLAIMS_MAX];
         unsigned n_before, n_now;
-        const struct difference *last; /* of the present list; NULL: there is none */
     } differences;
     bool stop;
     /* Puts a report into words. */

@@ -103,23 +103,21 @@ static bool said_enough(struct loop *loop, enum report_kind kind)
 static void forget_differences(struct loop *loop)
 {
     loop->differences.n_before = loop->differences.n_now = 0;
-    loop->differences.last = NULL;
 }
 
 /*
- * Was this difference in the list before? Whenever one changes, the server reports the whole list,
- * in the order of its array. The log has those that are new.
+ * Was this difference in the list before? Whenever one changes, the server reports the whole list.
+ * The log has those that are new.
  */
-static bool difference_is_logged(struct loop *loop, const struct difference *difference, const char *text)
+static bool difference_is_logged(struct loop *loop, bool first, const char *text)
 {
     uint64_t print = fingerprint(FINGERPRINT_START, text, strlen(text));
 
-    if (loop->differences.last && difference <= loop->differences.last) { /* another list begins */
+    if (first) {
         memcpy(loop->differences.before, loop->differences.now, sizeof loop->differences.before);
         loop->differences.n_before = loop->differences.n_now;
         loop->differences.n_now = 0;
     }
-    loop->differences.last = difference;
     if (loop->differences.n_now < CLAIMS_MAX)
         loop->differences.now[loop->differences.n_now++] = print;
     for (unsigned i = 0; i < loop->differences.n_before; i++) {
@@ -138,7 +136,7 @@ static void report(void *user, const struct server_report *what)
     words_report(what, text, sizeof text);
     if (what->kind == REPORT_AGREES)
         forget_differences(loop);
-    if (!text[0] || (what->kind == REPORT_DIFFERS && difference_is_logged(loop, what->difference, text)))
+    if (!text[0] || (what->kind == REPORT_DIFFERS && difference_is_logged(loop, what->count == 0, text)))
         return;
     if (said_enough(loop, what->kind)) {
         (*left_out)++;
