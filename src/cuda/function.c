@@ -85,11 +85,11 @@ static int ask_attribute(const struct function_record *function, void *handle, C
                          CUdevice device, int otherwise)
 {
     int value = otherwise;
+    CUresult code = CUDA_ERROR_UNKNOWN;
 
-    return ask_once(function, handle, attribute, device, &value) == CUDA_SUCCESS ||
-                   ask_once(function, handle, attribute, device, &value) == CUDA_SUCCESS
-               ? value
-               : otherwise;
+    for (int i = 0; i < GENUINE_ASKS && code != CUDA_SUCCESS; i++)
+        code = ask_once(function, handle, attribute, device, &value);
+    return code == CUDA_SUCCESS ? value : otherwise;
 }
 
 /* The handle of a kernel or a sibling of the module; NULL: the driver gives none. */

@@ -95,6 +95,9 @@
     F(cuStreamWaitEvent)                                                                                     \
     F(cuThreadExchangeStreamCaptureMode)
 
+/* How often the driver is asked something that it fails to answer. */
+enum { GENUINE_ASKS = 2 };
+
 /* cuda_front.genuine; valid after genuine_open(). */
 struct genuine {
     void *library;    /* NULL: there is none */

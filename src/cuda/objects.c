@@ -55,11 +55,11 @@ static int architecture_of(int major, int minor)
 static int attribute_of(CUdevice device, int attribute, int otherwise)
 {
     int value = 0;
+    CUresult code = CUDA_ERROR_UNKNOWN;
 
-    return cuda_front.genuine.cuDeviceGetAttribute(&value, attribute, device) == CUDA_SUCCESS ||
-                   cuda_front.genuine.cuDeviceGetAttribute(&value, attribute, device) == CUDA_SUCCESS
-               ? value
-               : otherwise;
+    for (int i = 0; i < GENUINE_ASKS && code != CUDA_SUCCESS; i++)
+        code = cuda_front.genuine.cuDeviceGetAttribute(&value, attribute, device);
+    return code == CUDA_SUCCESS ? value : otherwise;
 }
 
 /*
@@ -366,25 +366,25 @@ void stream_made(CUstream handle, unsigned flags)
  */
 static unsigned flags_of(CUstream handle)
 {
-    const struct genuine *genuine = &cuda_front.genuine;
     unsigned flags = 0;
+    CUresult code = CUDA_ERROR_UNKNOWN;
 
-    return genuine->cuStreamGetFlags(handle, &flags) == CUDA_SUCCESS ||
-                   genuine->cuStreamGetFlags(handle, &flags) == CUDA_SUCCESS
-               ? flags
-               : CU_STREAM_NON_BLOCKING;
+    for (int i = 0; i < GENUINE_ASKS && code != CUDA_SUCCESS; i++)
+        code = cuda_front.genuine.cuStreamGetFlags(handle, &flags);
+    return code == CUDA_SUCCESS ? flags : CU_STREAM_NON_BLOCKING;
 }
 
 struct stream_record *stream_by_handle(CUstream handle, CUcontext *ret_owner)
 {
     struct stream_record *stream = handle_table_find(&cuda_front.objects.streams, handle);
     CUcontext owner = NULL;
+    CUresult code = CUDA_ERROR_UNKNOWN;
 
     if (stream)
         return stream;
-    if (!cuda_front.genuine.cuStreamGetCtx ||
-        (cuda_front.genuine.cuStreamGetCtx(handle, &owner) != CUDA_SUCCESS &&
-         cuda_front.genuine.cuStreamGetCtx(handle, &owner) != CUDA_SUCCESS))
+    for (int i = 0; i < GENUINE_ASKS && cuda_front.genuine.cuStreamGetCtx && code != CUDA_SUCCESS; i++)
+        code = cuda_front.genuine.cuStreamGetCtx(handle, &owner);
+    if (code != CUDA_SUCCESS)
         return NULL;
     *ret_owner = owner;
     pthread_mutex_lock(&cuda_front.objects.lock);

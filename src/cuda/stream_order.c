@@ -246,13 +246,13 @@ CUcontext context_current_handle(void)
 {
     const struct genuine *genuine = &cuda_front.genuine;
     CUcontext handle = NULL;
+    CUresult code = genuine->cuCtxGetCurrent(&handle);
 
-    return genuine->cuCtxGetCurrent(&handle) == CUDA_SUCCESS ||
-                   genuine->cuCtxGetCurrent(&handle) == CUDA_SUCCESS ||
-                   (genuine->cuStreamGetCtx &&
-                    genuine->cuStreamGetCtx(CU_STREAM_LEGACY, &handle) == CUDA_SUCCESS)
-               ? handle
-               : NULL;
+    for (int i = 1; i < GENUINE_ASKS && code != CUDA_SUCCESS; i++)
+        code = genuine->cuCtxGetCurrent(&handle);
+    if (code != CUDA_SUCCESS && genuine->cuStreamGetCtx)
+        code = genuine->cuStreamGetCtx(CU_STREAM_LEGACY, &handle);
+    return code == CUDA_SUCCESS ? handle : NULL;
 }
 
 /*
@@ -290,19 +290,23 @@ CUdevice context_device(CUcontext handle)
     const struct genuine *genuine = &cuda_front.genuine;
     struct context_visit visit;
     CUdevice device = -1;
+    CUresult code = CUDA_ERROR_UNKNOWN;
 
     context_enter(handle, &visit);
-    if (genuine->cuCtxGetDevice(&device) != CUDA_SUCCESS && genuine->cuCtxGetDevice(&device) != CUDA_SUCCESS)
-        device = -1;
+    for (int i = 0; i < GENUINE_ASKS && code != CUDA_SUCCESS; i++)
+        code = genuine->cuCtxGetDevice(&device);
     context_leave(&visit);
-    return device;
+    return code == CUDA_SUCCESS ? device : -1;
 }
 
 /* A thread that is left in another mode is refused what the program may do, or allowed more. */
 static bool exchange_mode(CUstreamCaptureMode *mode)
 {
-    return cuda_front.genuine.cuThreadExchangeStreamCaptureMode(mode) == CUDA_SUCCESS ||
-           cuda_front.genuine.cuThreadExchangeStreamCaptureMode(mode) == CUDA_SUCCESS;
+    CUresult code = CUDA_ERROR_UNKNOWN;
+
+    for (int i = 0; i < GENUINE_ASKS && code != CUDA_SUCCESS; i++)
+        code = cuda_front.genuine.cuThreadExchangeStreamCaptureMode(mode);
+    return code == CUDA_SUCCESS;
 }
 
 void context_visit_begin(struct context_record *context, struct context_visit *ret_visit)
