@@ -14,6 +14,7 @@ static void release_job(struct server *server, struct peer *peer, baton_nsec dea
                                             .client = peer->slot,
                                             .job = peer->slot,
                                             .admitted = peer->admitted,
+                                            .no_deadline = peer->no_deadline,
                                             .priority = peer->priority,
                                             .deadline_at = deadline_at});
 }
@@ -287,6 +288,7 @@ void arbiter_priority(struct server *server, struct peer *peer, baton_nsec deadl
     holds_push(server, (struct sched_event){.kind = SCHED_JOB_PRIORITY,
                                             .job = peer->slot,
                                             .admitted = peer->admitted,
+                                            .no_deadline = peer->no_deadline,
                                             .priority = peer->priority,
                                             .deadline_at = deadline_at});
     holds_run(server);

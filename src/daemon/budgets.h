@@ -13,7 +13,7 @@
  * (rule `overrun`), and config.overrun says what follows:
  *
  *   off       nothing. Without tokens the time is not measured
- *   demote    the default: the core ranks the job below all others until it ends
+ *   demote    the default: the core ranks the job below all tasks with a deadline until it ends
  *   throttle  the job gives its engines back at its next border, and goes on with a new budget at
  *             its release plus a whole number of periods; under tokens its token goes back, too
  *   end       the host ends the process; its GPU work drains as after any death (X1). Under tokens

@@ -48,6 +48,7 @@ static struct sched_rank rank_of(const struct server *server, const struct peer 
     if (sched_core_has_job(server->core, peer->slot))
         return sched_core_rank(server->core, sched_core_effective(server->core, peer->slot));
     return sched_core_rank_of(server->core, &(struct sched_event){.admitted = true,
+                                                                  .no_deadline = peer->no_deadline,
                                                                   .priority = peer->priority,
                                                                   .deadline_at = points_next(server, peer)});
 }

@@ -354,7 +354,7 @@ static void carry_out(struct server *server, const struct sched_decision *decisi
         lanes_job_ended(server, server->peers[decision->job]);
         return;
     case SCHED_OVERRUN:
-        cpus_changed(server); /* a demoted job stands behind all others there, too */
+        cpus_changed(server); /* a demoted job stands behind others there, too */
         budgets_overrun(server, server->peers[decision->job]);
         return;
     case SCHED_PLACED:

@@ -110,6 +110,7 @@ static void release(struct server *server, struct peer *peer, baton_nsec deadlin
                                             .client = peer->slot,
                                             .job = peer->slot,
                                             .admitted = peer->admitted,
+                                            .no_deadline = peer->no_deadline,
                                             .priority = peer->priority,
                                             .deadline_at = points_of(server, peer, deadline_at),
                                             .budget = peer->budget});
@@ -120,6 +121,7 @@ void lanes_rerank(struct server *server, struct peer *peer)
     holds_push(server, (struct sched_event){.kind = SCHED_JOB_PRIORITY,
                                             .job = peer->slot,
                                             .admitted = peer->admitted,
+                                            .no_deadline = peer->no_deadline,
                                             .priority = peer->priority,
                                             .deadline_at = points_of(server, peer, peer->deadline_at)});
     holds_run(server);

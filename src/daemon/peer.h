@@ -81,7 +81,8 @@ struct peer {
     bool exited;      /* its process has ended */
     bool finished;    /* said goodbye: none of its work runs */
     bool dirty, drop; /* has output; is to be dropped */
-    bool admitted;    /* a task of the plan, in force */
+    bool admitted;    /* a task of the plan, in force ... */
+    bool no_deadline; /* ... which has none */
     /* used a GPU outside gpu_set: was granted an execution engine there, or opened that GPU */
     bool strayed;
     uint64_t computed_on;         /* GPUs whose execution engine it was granted */

@@ -108,10 +108,13 @@ static struct frame_plan terms_of(const struct server *server, const struct peer
 static void come_into_force(struct server *server, struct peer *peer, const struct frame_plan *plan)
 {
     bool was_admitted = peer->admitted;
+    const struct plan_task *task;
 
     peer->priority = plan->priority;
     peer->exact = (plan->flags & PLAN_ADAPTIVE) && (peer->hello.flags & HELLO_ADAPTIVE);
     peer->admitted = (plan->flags & PLAN_TASK) != 0;
+    task = budgets_task(server, peer);
+    peer->no_deadline = task && task->no_deadline;
     peer->best_effort = (plan->flags & PLAN_EFFORT) != 0;
     peer->reports_jobs = peer->welcomed_jobs || (plan->flags & PLAN_JOBS);
     peer->taken = plan->serial;

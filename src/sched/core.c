@@ -267,6 +267,7 @@ static int job_release(struct sched_core *core, const struct sched_event *event)
         .used = true,
         .client = event->client,
         .admitted = event->admitted,
+        .no_deadline = event->no_deadline,
         .priority = event->priority,
         .deadline_at = event->deadline_at,
         .cost = event->cost,
@@ -294,6 +295,7 @@ static int job_priority(struct sched_core *core, const struct sched_event *event
     if (event->priority > 99)
         return SCHED_REFUSED;
     job->admitted = event->admitted;
+    job->no_deadline = event->no_deadline;
     job->priority = event->priority;
     job->deadline_at = event->deadline_at;
     policy_rank(core, event->job);

@@ -47,7 +47,11 @@ typedef uint32_t engine_id;
 /* What the core does about a job that uses more engine time than its budget, besides saying so. */
 enum sched_overrun {
     SCHED_OVERRUN_TELL,
-    SCHED_OVERRUN_DEMOTE, /* it ranks below all others until it is done */
+    /*
+     * Until it is done it ranks below all tasks of the plan that have a deadline (B1). A job
+     * without a deadline, or outside the plan, ranks below all others.
+     */
+    SCHED_OVERRUN_DEMOTE,
     /*
      * At its next border it gives its engines back. It gets no engine before its next budget, at
      * its release plus a whole number of periods. Not under tokens, whose release is the caller's.
@@ -106,7 +110,10 @@ enum sched_event_kind {
     /* ... until the GPUs have finished its work: all that it held is free, and so are its ids */
     SCHED_CLIENT_DRAINED,
     /* Jobs. */
-    /* job, client, admitted, priority, deadline_at, cost, budget, period, release_at, told */
+    /*
+     * job, client, admitted, no_deadline, priority, deadline_at, cost, budget, period, release_at,
+     * told
+     */
     SCHED_JOB_RELEASE,
     /*
      * job, budget, period, release_at, told, carry: from now on; engine time used so far is not in
@@ -114,7 +121,10 @@ enum sched_event_kind {
      */
     SCHED_JOB_BUDGET,
     SCHED_JOB_USED, /* job, used: of a job with `told` */
-    /* job, admitted, priority, deadline_at: from now on (R10: no bound covers waiting requests) */
+    /*
+     * job, admitted, no_deadline, priority, deadline_at: from now on (R10: no bound covers waiting
+     * requests)
+     */
     SCHED_JOB_PRIORITY,
     /*
      * job: the client's next job takes its place, with its rank, its holds and its waiting requests
@@ -161,6 +171,7 @@ struct sched_event {
     unsigned n; /* PLACE: how many GPUs; TOKEN_REQUEST: how many lanes (0 counts as 1) */
     /* JOB_RELEASE, JOB_PRIORITY: */
     bool admitted;          /* a task of the plan in force: above every job outside the plan (G1) */
+    bool no_deadline;       /* admitted: below all jobs with a deadline, demoted ones too (B1) */
     unsigned priority;      /* 1..99, larger is more urgent; 0: none */
     baton_nsec deadline_at; /* NSEC_MAX: none */
     /*
@@ -307,8 +318,8 @@ struct sched_rank {
 };
 struct sched_rank sched_core_rank(const struct sched_core *core, job_id job);
 /*
- * The rank that a job would have if this JOB_RELEASE came next (admitted, priority, deadline_at,
- * cost).
+ * The rank that a job would have if this JOB_RELEASE came next (admitted, no_deadline, priority,
+ * deadline_at, cost).
  */
 struct sched_rank sched_core_rank_of(const struct sched_core *core, const struct sched_event *release);
 static inline bool sched_rank_above(const struct sched_rank *a, const struct sched_rank *b)

@@ -78,16 +78,18 @@ struct sched_lane {
 
 /* The tiers of ranks: a job never overtakes one of a smaller tier, whatever its priority (G1). */
 enum tier {
-    TIER_ADMITTED, /* a task of the plan */
+    TIER_ADMITTED,   /* a task of the plan */
+    TIER_DEMOTED,    /* a task of the plan whose job has used more than its budget (B1) */
+    TIER_BACKGROUND, /* a task of the plan without a deadline */
     TIER_OTHERS,
-    TIER_DEMOTED, /* used more than its budget */
+    TIER_LAST, /* one of the last two that has used more than its budget */
 };
 
 struct job {
     bool used;
     bool dead; /* a ghost: holds something until its client has drained (X1) */
     client_id client;
-    bool admitted;
+    bool admitted, no_deadline;
     unsigned priority;
     baton_nsec deadline_at, cost;
     baton_nsec budget, period, release_at;

@@ -44,9 +44,13 @@ static int64_t key_of(const struct sched_core *core, const struct job *job)
 
 static enum tier tier_of(const struct sched_core *core, const struct job *job)
 {
-    if (job->overrun && core->config.overrun == SCHED_OVERRUN_DEMOTE)
-        return TIER_DEMOTED;
-    return job->admitted ? TIER_ADMITTED : TIER_OTHERS;
+    bool demoted = job->overrun && core->config.overrun == SCHED_OVERRUN_DEMOTE;
+
+    if (job->admitted && !job->no_deadline)
+        return demoted ? TIER_DEMOTED : TIER_ADMITTED;
+    if (demoted)
+        return TIER_LAST;
+    return job->admitted ? TIER_BACKGROUND : TIER_OTHERS;
 }
 
 void policy_rank(struct sched_core *core, job_id id)
@@ -67,6 +71,7 @@ struct sched_rank sched_core_rank(const struct sched_core *core, job_id id)
 struct sched_rank sched_core_rank_of(const struct sched_core *core, const struct sched_event *event)
 {
     const struct job job = {.admitted = event->admitted,
+                            .no_deadline = event->no_deadline,
                             .priority = event->priority,
                             .deadline_at = event->deadline_at,
                             .cost = event->cost};

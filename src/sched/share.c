@@ -44,7 +44,7 @@ static baton_nsec most(baton_nsec a, baton_nsec b)
 /* Do jobs of this rank share engines by time? */
 static bool shares(const struct sched_core *core, const struct job *job)
 {
-    return core->profile->by_priority && core->config.policy != POLICY_FIFO && job->tier != TIER_ADMITTED;
+    return core->profile->by_priority && core->config.policy != POLICY_FIFO && job->tier >= TIER_OTHERS;
 }
 
 bool share_equals(const struct sched_core *core, const struct job *a, const struct job *b)

@@ -246,6 +246,7 @@ static void begin_job(struct sim *sim, size_t id)
                                 .client = (client_id)id,
                                 .job = (job_id)id,
                                 .admitted = true,
+                                .no_deadline = task->task->no_deadline,
                                 .priority = task->priority,
                                 .cost = task->program.cost};
 

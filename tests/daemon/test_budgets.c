@@ -9,25 +9,27 @@
 
 static void plan_budget(void)
 {
-    struct plan_task task = {.name = "greedy",
-                             .priority = 50,
-                             .gpus = 1,
-                             .bound = 10 * MS,
-                             .period = 20 * MS,
-                             .deadline = 20 * MS,
-                             .budget = 5 * MS};
-    struct plan plan = {.analysis = "holistic", .profile = "priority", .tasks = &task, .n_tasks = 1};
+    struct plan_task tasks[] = {{.name = "greedy",
+                                 .priority = 50,
+                                 .gpus = 1,
+                                 .bound = 10 * MS,
+                                 .period = 20 * MS,
+                                 .deadline = 20 * MS,
+                                 .budget = 5 * MS},
+                                {.name = "mate", .priority = 20, .period = 20 * MS, .deadline = 20 * MS},
+                                {.name = "background", .priority = 10, .no_deadline = true}};
+    struct plan plan = {.analysis = "holistic", .profile = "priority", .tasks = tasks, .n_tasks = 3};
 
     ck_assert_int_eq(server_set_plan(scene.server, &plan, "plan", scene.now), 0);
 }
 
-/* Its job has used 6 ms of 5; a program outside of the plan has waited since the first. */
-static void run_past_budget(enum overrun_mode overrun)
+/* Its job has used 6 ms of 5; the other program has waited since the first. */
+static void run_past_budget_beside(enum overrun_mode overrun, const char *other)
 {
     scene_start_priority(overrun);
     plan_budget();
     scene_connect_client(0, "greedy", 20);
-    scene_connect_client(1, "other", 0);
+    scene_connect_client(1, other, 0);
     scene_job(0, JOB_SAID, NOW + 20 * MS);
     scene_ask(0, EXECUTION(0));
     ck_assert(scene_has(0, EXECUTION(0)));
@@ -42,9 +44,14 @@ static void run_past_budget(enum overrun_mode overrun)
     ck_assert_uint_eq(scene.server->peers[0]->overruns, overrun != OVERRUN_OFF); /* rule `overrun` */
 }
 
-START_TEST(a_demoted_job_gives_way_to_programs_outside_of_the_plan_until_it_ends)
+static void run_past_budget(enum overrun_mode overrun)
 {
-    run_past_budget(OVERRUN_DEMOTE);
+    run_past_budget_beside(overrun, "other");
+}
+
+START_TEST(a_demoted_job_gives_way_to_every_task_with_a_deadline_until_it_ends)
+{
+    run_past_budget_beside(OVERRUN_DEMOTE, "mate");
     ck_assert(scene_is_asked_to_yield(0, EXECUTION(0)));
     ck_assert(!scene_has(1, EXECUTION(0))); /* never by force */
     scene_give(0, EXECUTION(0), true);
@@ -63,6 +70,25 @@ START_TEST(a_demoted_job_gives_way_to_programs_outside_of_the_plan_until_it_ends
     scene_give(1, EXECUTION(0), true);
     ck_assert(scene_has(0, EXECUTION(0)));
     server_free(scene.server);
+}
+END_TEST
+
+/* Its frame is late, but the programs that it would wait for have no deadline. */
+START_TEST(a_demoted_job_does_not_wait_for_programs_without_a_deadline)
+{
+    static const char *const others[] = {"background", "other"};
+
+    for (size_t i = 0; i < 2; i++) {
+        run_past_budget_beside(OVERRUN_DEMOTE, others[i]);
+        ck_assert(!scene_is_asked_to_yield(0, EXECUTION(0)));
+        scene_give(0, EXECUTION(0), true);
+        ck_assert(scene_has(0, EXECUTION(0)));
+        scene_give(0, EXECUTION(0), false);
+        ck_assert(scene_has(1, EXECUTION(0)));
+        scene_ask(0, EXECUTION(0));
+        ck_assert(scene_is_asked_to_yield(1, EXECUTION(0)));
+        server_free(scene.server);
+    }
 }
 END_TEST
 
@@ -189,22 +215,23 @@ START_TEST(a_plan_demotes_unless_another_choice_is_configured)
 }
 END_TEST
 
-/* Three clients: a task above, the task with a budget of 5 ms, a program outside of the plan. */
+/* Three clients: a task above, the task with a budget of 5 ms, a task below. */
 enum { URGENT, GREEDY, OTHER };
 
 static void start_counting(enum overrun_mode overrun, bool planned)
 {
     struct plan_task tasks[] = {
         {.name = "urgent", .priority = 60, .gpus = 1, .bound = -1, .period = 20 * MS},
-        {.name = "greedy", .priority = 50, .gpus = 1, .bound = -1, .period = 100 * MS, .budget = 5 * MS}};
-    struct plan plan = {.analysis = "holistic", .profile = "priority", .tasks = tasks, .n_tasks = 2};
+        {.name = "greedy", .priority = 50, .gpus = 1, .bound = -1, .period = 100 * MS, .budget = 5 * MS},
+        {.name = "mate", .priority = 20, .gpus = 1, .bound = -1, .period = 100 * MS}};
+    struct plan plan = {.analysis = "holistic", .profile = "priority", .tasks = tasks, .n_tasks = 3};
 
     scene_start_priority(overrun);
     if (planned)
         ck_assert_int_eq(server_set_plan(scene.server, &plan, "plan", scene.now), 0);
     scene_connect_counting(URGENT, "urgent", 20);
     scene_connect_counting(GREEDY, "greedy", 100);
-    scene_connect_counting(OTHER, "other", 0);
+    scene_connect_counting(OTHER, "mate", 0);
 }
 
 /* The urgent task takes the engine at the holder's border and gives it back after a millisecond. */
@@ -428,7 +455,8 @@ HARNESS_MAIN("budgets", 30, a_program_outside_of_the_plan_cannot_keep_a_token,
              without_a_plan_no_job_is_demoted_or_reported, a_configured_choice_replaces_the_default,
              a_command_that_runs_into_the_next_job_brings_its_budget_along,
              an_idle_lease_brings_no_budget_along, a_lease_kept_since_start_up_is_not_charged,
-             a_demoted_job_gives_way_to_programs_outside_of_the_plan_until_it_ends,
+             a_demoted_job_gives_way_to_every_task_with_a_deadline_until_it_ends,
+             a_demoted_job_does_not_wait_for_programs_without_a_deadline,
              a_throttled_job_has_its_budget_in_each_period, a_throttled_job_gives_way_to_no_job_in_particular,
              a_budget_comes_once_in_a_period_of_the_plan, an_ended_job_gives_its_gpu_back_when_it_has_drained,
              engine_time_that_is_not_limited_is_not_measured, a_throttled_job_may_die)

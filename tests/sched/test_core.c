@@ -184,6 +184,46 @@ START_TEST(an_overrun_is_reported_once_and_costs_the_priority_if_configured)
 }
 END_TEST
 
+/*
+ * From the most urgent on: a task with a deadline, one past its budget, a task without a deadline,
+ * a program outside of the plan whatever its priority, a task without a deadline past its budget.
+ */
+START_TEST(a_demoted_job_comes_after_deadlines_and_before_what_has_none)
+{
+    static const struct {
+        bool admitted, no_deadline, over;
+        unsigned priority;
+    } jobs[] = {{true, false, false, 1},
+                {true, false, true, 90},
+                {true, true, false, 5},
+                {false, false, false, 99},
+                {true, true, true, 80}};
+    struct sched_config config = small(PROFILE_PRIORITY);
+    struct story story;
+
+    config.overrun = SCHED_OVERRUN_DEMOTE;
+    story = begin(&config);
+    for (unsigned i = 0; i < 5; i++) {
+        must(&story, (struct sched_event){.kind = SCHED_JOB_RELEASE,
+                                          .client = i % 3,
+                                          .job = i,
+                                          .admitted = jobs[i].admitted,
+                                          .no_deadline = jobs[i].no_deadline,
+                                          .priority = jobs[i].priority,
+                                          .deadline_at = NSEC_MAX,
+                                          .told = true,
+                                          .budget = jobs[i].over ? 10 : 0});
+        if (jobs[i].over)
+            must(&story, (struct sched_event){.kind = SCHED_JOB_USED, .job = i, .used = 11});
+        for (unsigned above = 0; above < i; above++) {
+            ck_assert(sched_core_above(story.core, above, i));
+            ck_assert(!sched_core_above(story.core, i, above));
+        }
+    }
+    sched_core_free(story.core);
+}
+END_TEST
+
 START_TEST(what_a_dead_client_holds_is_given_on_only_when_the_gpu_has_drained)
 {
     struct sched_config config = small(PROFILE_PRIORITY);
@@ -308,6 +348,7 @@ HARNESS_MAIN("core", 20, capacities_are_answers, events_that_break_a_rule_are_re
              a_batch_collects_its_engines_and_is_never_asked_to_yield,
              the_bus_serves_one_copy_at_a_time_whatever_the_copy_engines,
              an_overrun_is_reported_once_and_costs_the_priority_if_configured,
+             a_demoted_job_comes_after_deadlines_and_before_what_has_none,
              what_a_dead_client_holds_is_given_on_only_when_the_gpu_has_drained,
              a_blocked_engine_is_not_granted_until_it_is_unblocked_as_often,
              a_holder_stops_at_the_border_of_an_engine_that_was_blocked_meanwhile,
