@@ -7,7 +7,7 @@
  * driver from there for the program, too: tests take only names that it passes.
  */
 #define inject_call inject_any_call
-#include "cuda_cpu/driver/inject.c"
+#include "cuda_cpu/driver/inject.c" /* NOLINT(bugprone-suspicious-include) */
 #undef inject_call
 
 #include <dlfcn.h>
