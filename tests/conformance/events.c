@@ -13,17 +13,21 @@ struct record {
     cl_event to_set; /* set when called */
 };
 
+/*
+ * Counted last: who sees the callback counted may release the event that it sets. PoCL still works
+ * on a user event after commands that waited for it have ended.
+ */
 static void CL_CALLBACK note(cl_event event, cl_int status, void *argument)
 {
     struct record *record = argument;
 
     (void)event;
+    if (record->to_set)
+        clSetUserEventStatus(record->to_set, CL_COMPLETE);
     pthread_mutex_lock(&record->lock);
     if (record->n < 16)
         record->seen[record->n++] = status;
     pthread_mutex_unlock(&record->lock);
-    if (record->to_set)
-        clSetUserEventStatus(record->to_set, CL_COMPLETE);
 }
 
 static int settle(struct record *record, int n)
@@ -85,6 +89,7 @@ static void check_relay(const struct world *world)
     clEnqueueMarkerWithWaitList(world->second, 1, &gates[1], &second);
     clSetUserEventStatus(gates[0], CL_COMPLETE);
     code = clWaitForEvents(1, &second);
+    settle(&record, 1);
     line("relay", "wait %d status %d %d", code, event_status(first), event_status(second));
     clReleaseEvent(first);
     clReleaseEvent(second);
