@@ -162,20 +162,26 @@ static _Noreturn void be_impostor(int listener, uint64_t seed)
     }
 }
 
-pid_t kills_impostor_start(const char *socket_path, uint64_t seed)
+void kills_impostor_start(struct kills_impostor *impostor, const char *socket_path, uint64_t seed)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    pid_t pid;
 
+    impostor->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     (void)snprintf(address.sun_path, sizeof address.sun_path, "%s", socket_path);
     (void)unlink(socket_path);
-    ck_assert_int_eq(bind(listener, (const struct sockaddr *)&address, sizeof address), 0);
-    ck_assert_int_eq(listen(listener, 64), 0);
-    pid = fork();
-    ck_assert_int_ge(pid, 0);
-    if (pid == 0)
-        be_impostor(listener, seed);
-    (void)close(listener);
-    return pid;
+    ck_assert_int_eq(bind(impostor->listener, (const struct sockaddr *)&address, sizeof address), 0);
+    ck_assert_int_eq(listen(impostor->listener, 64), 0);
+    impostor->pid = fork();
+    ck_assert_int_ge(impostor->pid, 0);
+    if (impostor->pid == 0)
+        be_impostor(impostor->listener, seed);
+}
+
+/* Its children have the listener, too, and end a moment later: batond would take them for a live program. */
+void kills_impostor_end(struct kills_impostor *impostor)
+{
+    ck_assert_int_eq(kill(impostor->pid, SIGKILL), 0);
+    ck_assert_int_eq(waitpid(impostor->pid, NULL, 0), impostor->pid);
+    ck_assert_int_eq(shutdown(impostor->listener, SHUT_RDWR), 0);
+    (void)close(impostor->listener);
 }

@@ -8,7 +8,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Returns once it listens. It serves until it is killed. */
-pid_t kills_impostor_start(const char *socket_path, uint64_t seed);
+struct kills_impostor {
+    pid_t pid;
+    int listener;
+};
+
+/* Returns once it listens. It serves until its end. */
+void kills_impostor_start(struct kills_impostor *impostor, const char *socket_path, uint64_t seed);
+/* Kills it. From then on no process listens there. */
+void kills_impostor_end(struct kills_impostor *impostor);
 
 #endif

@@ -121,6 +121,19 @@ static pid_t spawn(const struct kills_words *words, const char *output)
     return pid;
 }
 
+static void last_words(const char *path, char ret_text[1024])
+{
+    FILE *file = fopen(path, "re");
+    size_t n = 0;
+
+    if (file) {
+        (void)fseek(file, -1000, SEEK_END);
+        n = fread(ret_text, 1, 1000, file);
+        (void)fclose(file);
+    }
+    ret_text[n] = 0;
+}
+
 static json_t *status_of(const struct kills_stage *stage)
 {
     char command[PATH_MAX];
@@ -139,7 +152,7 @@ static json_t *status_of(const struct kills_stage *stage)
 void kills_daemon_start(struct kills_stage *stage)
 {
     struct kills_words words = {0};
-    char output[KILLS_PATH];
+    char output[KILLS_PATH], said[1024];
     const baton_nsec until_at = deadline();
     json_t *status = NULL;
 
@@ -156,7 +169,8 @@ void kills_daemon_start(struct kills_stage *stage)
     while (!(status = status_of(stage)) && clock_now() < until_at &&
            waitpid(stage->daemon, NULL, WNOHANG) == 0)
         kills_pause(5);
-    ck_assert_msg(status, "batond did not start");
+    last_words(output, said);
+    ck_assert_msg(status, "batond did not start: %s", said);
     json_decref(status);
 }
 
@@ -235,19 +249,6 @@ void kills_kill(struct kills_program *program)
     while (waitpid(program->pid, NULL, 0) < 0)
         ck_assert_int_eq(errno, EINTR);
     program->pid = 0;
-}
-
-static void last_words(const char *path, char ret_text[1024])
-{
-    FILE *file = fopen(path, "re");
-    size_t n = 0;
-
-    if (file) {
-        (void)fseek(file, -1000, SEEK_END);
-        n = fread(ret_text, 1, 1000, file);
-        (void)fclose(file);
-    }
-    ret_text[n] = 0;
 }
 
 bool kills_ended(struct kills_program *program)

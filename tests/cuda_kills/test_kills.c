@@ -304,7 +304,7 @@ END_TEST
 static void one_impostor(void)
 {
     char path[KILLS_PATH];
-    pid_t impostor;
+    struct kills_impostor impostor;
 
     make_go(true);
     for (int i = 0; i < PROGRAMS / 2; i++)
@@ -312,12 +312,11 @@ static void one_impostor(void)
     kills_pause(pick(300));
     kills_daemon_end(&kills.stage, SIGKILL);
     (void)snprintf(path, sizeof path, "%s/socket", kills.stage.folder);
-    impostor = kills_impostor_start(path, random_u64(&kills.random));
+    kills_impostor_start(&impostor, path, random_u64(&kills.random));
     for (int i = PROGRAMS / 2; i < PROGRAMS; i++)
         start(&kills.programs[i]);
     kills_pause(500 + pick(500));
-    ck_assert_int_eq(kill(impostor, SIGKILL), 0);
-    ck_assert_int_eq(waitpid(impostor, NULL, 0), impostor);
+    kills_impostor_end(&impostor);
     kills_daemon_start(&kills.stage);
     end_round();
 }
