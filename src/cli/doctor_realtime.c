@@ -70,6 +70,8 @@ static bool read_stat(const char *path, struct thread_stat *ret)
     close = strrchr(text, ')');
     if (open && close && open < close) {
         (void)snprintf(ret->name, sizeof ret->name, "%.*s", (int)(close - open - 1), open + 1);
+        for (char *at = ret->name; *at; at++) /* JSON takes only UTF-8, and a terminal obeys */
+            *at = *at < ' ' || *at > '~' ? '?' : *at;
         field = strtok_r(close + 1, " ", &rest);
         for (int i = 3; field; i++, field = strtok_r(NULL, " ", &rest)) {
             if (i == 9)
@@ -118,13 +120,19 @@ void doctor_realtime_limit(struct doctor_report *report)
 void doctor_other_realtime(struct doctor_report *report)
 {
     struct scheduled scheduled;
-    char detail[512] = "";
-    size_t length = 0, programs = 0;
+    char *detail = NULL;
+    size_t size = 0, programs = 0;
     uint32_t last = 0;
     glob_t found;
+    FILE *out;
 
     if (glob("/proc/[0-9]*/task/[0-9]*/stat", 0, NULL, &found) != 0)
         return;
+    out = open_memstream(&detail, &size);
+    if (!out) {
+        globfree(&found);
+        return;
+    }
     list_scheduled(&scheduled);
     for (size_t i = 0; i < found.gl_pathc; i++) {
         uint32_t pid = (uint32_t)strtoul(found.gl_pathv[i] + strlen("/proc/"), NULL, 10);
@@ -134,12 +142,11 @@ void doctor_other_realtime(struct doctor_report *report)
             !is_foreign(&thread))
             continue;
         last = pid; /* its threads follow each other */
+        (void)fprintf(out, "%s%s (process %u, %s %d)", programs ? ", " : "", thread.name, pid,
+                      name_of(thread.policy), thread.priority);
         programs++;
-        if (length < sizeof detail)
-            length += (size_t)snprintf(detail + length, sizeof detail - length, "%s%s (process %u, %s %d)",
-                                       length ? ", " : "", thread.name, pid, name_of(thread.policy),
-                                       thread.priority);
     }
+    (void)fclose(out);
     globfree(&found);
     if (programs == 0)
         doctor_find(report, DOCTOR_WORKS, "other real-time programs", "none", NULL);
@@ -147,4 +154,5 @@ void doctor_other_realtime(struct doctor_report *report)
         doctor_find(report, DOCTOR_LIMITED, "other real-time programs", detail,
                     "keep them off the cores of a plan's programs (taskset, a cpuset), or below their "
                     "priorities: bounds do not count them, and batond claims none beside them");
+    free(detail);
 }
