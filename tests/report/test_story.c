@@ -238,13 +238,18 @@ START_TEST(what_the_trace_has_forgotten_is_said)
     char *whole = page_of("{\"traceEvents\": [" JOB(0, 5000, "camera") MARK(
         5000,
         "miss") "],\"overwritten\":0,\"tasks\":[{\"name\":\"camera\",\"deadline_ms\":4,\"misses\":1}]}");
+    char *one = page_of("{\"traceEvents\": [" JOB(0, 5000, "camera") MARK(
+        5000,
+        "miss") "],\"overwritten\":0,\"tasks\":[{\"name\":\"camera\",\"deadline_ms\":4,\"misses\":2}]}");
 
     ck_assert_ptr_nonnull(strstr(html, "2 more deadlines were missed before this trace begins."));
     ck_assert_ptr_nonnull(strstr(html, "forgotten 77 older records"));
-    ck_assert_ptr_null(strstr(whole, "more deadlines"));
+    ck_assert_ptr_nonnull(strstr(one, "1 more deadline was missed before this trace begins."));
+    ck_assert_ptr_null(strstr(whole, "more deadline"));
     ck_assert_ptr_null(strstr(whole, "forgotten"));
     free(html);
     free(whole);
+    free(one);
 }
 END_TEST
 

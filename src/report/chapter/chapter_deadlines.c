@@ -42,8 +42,8 @@ static void write_forgotten(const struct chapter *chapter, struct html_page *pag
     char text[160];
 
     if (before > 0) {
-        (void)snprintf(text, sizeof text, "%.0f more deadlines were missed before this trace begins.",
-                       before);
+        (void)snprintf(text, sizeof text, "%.0f more %s missed before this trace begins.", before,
+                       before > 1 ? "deadlines were" : "deadline was");
         page_verdict(page, text, PAGE_BAD);
     }
     if (chapter->overwritten > 0) {
