@@ -177,7 +177,10 @@ void kills_impostor_start(struct kills_impostor *impostor, const char *socket_pa
         be_impostor(impostor->listener, seed);
 }
 
-/* Its children have the listener, too, and end a moment later: batond would take them for a live program. */
+/*
+ * Its children have the listener, too, and end a moment later. batond would take them for a live
+ * program.
+ */
 void kills_impostor_end(struct kills_impostor *impostor)
 {
     ck_assert_int_eq(kill(impostor->pid, SIGKILL), 0);
