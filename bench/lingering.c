@@ -62,18 +62,12 @@ static void calibrate(char ret_steps[STEPS], const char *program, const char *ki
 /* The median of the times of its jobs, ms. */
 static double run_jobs(const struct shape *shape, const char *seconds, bool lingers)
 {
-    const char *argv[] = {shape->program,
-                          shape->kind ? shape->kind : "urgent",
-                          "--steps",
-                          shape->steps,
-                          "--period",
-                          "20",
-                          "--seconds",
-                          seconds,
-                          NULL};
+    const char *argv[9] = {shape->program, shape->kind};
+    const char *const options[] = {"--steps", shape->steps, "--period", "20", "--seconds", seconds, NULL};
     struct stage_program run = {0};
     double ms;
 
+    memcpy(argv + (shape->kind ? 2 : 1), options, sizeof options);
     if (!lingers)
         (void)setenv("BATON_TEST_NO_LINGER", "1", 1);
     stage_run(&stage, &run, &URGENT, argv);

@@ -16,8 +16,9 @@
  * is what the hog did while the urgent program ran. It is a part of what the hog does alone under
  * Baton in the time that was left to it. The hog also runs before and after the urgent program:
  * what it does alone in that time is taken off. The speed of copies varies from second to second,
- * so the same is also told by the hog's statistics. That is 1 - (how long it waited - what the
- * urgent program occupied) / how long both ran. It leaves out what a copy loses to a cold cache.
+ * so the same is also told by the hog's statistics. That is 1 - (how long it waited - what it waits
+ * alone in that time - what the urgent program occupied) / how long both ran. It leaves out what a
+ * copy loses to a cold cache.
  * The witness runs beside the hog in both cases, since it costs about 1 % of each core.
  *
  * "alone" and "Baton" take turns, so that both see the same noise of the machine. Times are
@@ -251,7 +252,13 @@ struct rounds {
 
 static const char BESIDE[] = "5"; /* seconds: of the urgent program beside the hog, of the hog alone */
 
-static double hog_alone(const char *kind)
+/* In a second. */
+struct alone {
+    double rounds;
+    double waits_ms; /* with no other program: what is between its calls and the engine */
+};
+
+static void run_hog_alone(struct alone *ret_alone, const char *kind)
 {
     const char *const options[] = {"--steps", hog_steps, "--seconds", BESIDE, NULL};
     const char *argv[MOST_WORDS];
@@ -261,7 +268,8 @@ static double hog_alone(const char *kind)
         (void)witness_begin();
     stage_run(&stage, &hog, &HOG, words(argv, hog_words(kind), options));
     witness_end();
-    return stage_value(&hog, "per_second");
+    ret_alone->rounds = stage_value(&hog, "per_second");
+    ret_alone->waits_ms = stage_stat(&hog, "pending_ms") / stage_value(&hog, "seconds");
 }
 
 /* What the urgent program occupied so far of the engines that such a hog uses. */
@@ -284,13 +292,14 @@ static void run_rounds(struct rounds *rounds, const char *kind)
     memset(rounds, 0, sizeof *rounds);
     for (int i = 0; i < ROUNDS; i++) {
         struct stage_program hog = {0};
-        double alone, rate, before_ms, used_ms, lost_ms, jobs_before;
+        struct alone alone;
+        double rate, before_ms, used_ms, lost_ms, jobs_before;
 
         run_urgent(&rounds->alone, &URGENT, "3");
         stage_spinners(true);
         run_urgent(&rounds->busy, &URGENT, "3");
         stage_spinners(false);
-        alone = hog_alone(kind);
+        run_hog_alone(&alone, kind);
         start_hog(&hog, &HOG, kind);
         before_ms = occupied_ms(&rounds->beside, kind);
         jobs_before = rounds->beside.jobs;
@@ -298,8 +307,8 @@ static void run_rounds(struct rounds *rounds, const char *kind)
         rate = end_hog(&hog);
         rounds->rate += rate / ROUNDS;
         used_ms = occupied_ms(&rounds->beside, kind) - before_ms;
-        rounds->kept[i] = kept_of(&hog, alone, used_ms);
-        lost_ms = stage_stat(&hog, "pending_ms") - used_ms;
+        rounds->kept[i] = kept_of(&hog, alone.rounds, used_ms);
+        lost_ms = stage_stat(&hog, "pending_ms") - alone.waits_ms * stage_value(&hog, "seconds") - used_ms;
         rounds->counted[i] = 1 - lost_ms / (strtod(BESIDE, NULL) * 1e3);
         rounds->lost_us[i] = 1e3 * lost_ms / (rounds->beside.jobs - jobs_before);
     }

@@ -238,10 +238,13 @@ void lease_arm_reaper(struct lease *lease, bool armed)
 }
 
 /* Under jobs_lock. */
-static void use(struct session *session, struct page *page, baton_nsec begin_at, baton_nsec end_at)
+static void use(struct lease *lease, struct page *page, baton_nsec begin_at, baton_nsec end_at)
 {
+    struct session *session = lease->session;
     const struct jobs *jobs = &session->jobs;
 
+    if (end_at > begin_at)
+        (void)atomic_fetch_add_explicit(&lease->worked, end_at - begin_at, memory_order_relaxed);
     begin_at = begin_at > jobs->begin_at ? begin_at : jobs->begin_at;
     if (!jobs->running || !jobs_counting(jobs) || end_at <= begin_at)
         return;
@@ -257,7 +260,7 @@ void lease_used(struct lease *lease, baton_nsec begin_at, baton_nsec end_at)
     if (session_forked(session))
         return;
     pthread_mutex_lock(&session->jobs_lock);
-    use(session, atomic_load(&session->protocol.page), begin_at, end_at);
+    use(lease, atomic_load(&session->protocol.page), begin_at, end_at);
     pthread_mutex_unlock(&session->jobs_lock);
 }
 
@@ -281,7 +284,7 @@ void lease_ran(struct lease *lease, baton_nsec begin_at, baton_nsec end_at, cons
                                             .kernel = work->kernel ? page_kernel(page, work->kernel) : 0,
                                             .pieces = work->pieces});
     if (!work->counted)
-        use(session, page, begin_at, end_at);
+        use(lease, page, begin_at, end_at);
     jobs_ran(&session->jobs, copy, begin_at, end_at);
     pthread_mutex_unlock(&session->jobs_lock);
 }

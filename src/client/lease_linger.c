@@ -60,12 +60,13 @@ bool lease_linger_begin(struct lease *lease, enum engine_kind last)
     baton_nsec now_at = clock_now();
     baton_nsec wish;
 
+    linger_grow(&lease->linger_credit, now_at, atomic_exchange(&lease->worked, 0));
     if (!(protocol->plan.flags & PLAN_LINGER) || lease->session->never_lingers ||
         !atomic_load(&protocol->leases[lease->index].shared) || lease_grouped(lease) || called(lease)) {
         linger_left(&lease->linger[last], now_at);
         return false;
     }
-    wish = linger_for(&lease->linger[last], now_at);
+    wish = linger_for(&lease->linger[last], &lease->linger_credit, now_at);
     if (!wish)
         return false;
     lease->lingers_until = now_at + wish;
@@ -87,7 +88,7 @@ void lease_linger_back(struct lease *lease)
     baton_nsec now_at = clock_now();
 
     for (int kind = 0; kind < ENGINE_N; kind++)
-        linger_back(&lease->linger[kind], now_at);
+        linger_back(&lease->linger[kind], &lease->linger_credit, now_at);
 }
 
 bool lease_linger_resume(struct lease *lease)

@@ -1,3 +1,5 @@
+#include <stdbool.h>
+
 #include "client/linger.h"
 
 #define AWAKE (50 * NSEC_PER_US) /* added to the expected absence: calls, and threads that wake up */
@@ -24,33 +26,47 @@ static baton_nsec expected(const struct lingering *linger)
     return least(linger->away[0], linger->away[1]);
 }
 
-static void grow_credit(struct lingering *linger, baton_nsec now_at)
+void linger_grow(struct linger_credit *credit, baton_nsec now_at, baton_nsec worked)
 {
-    linger->spent -= least(linger->spent, (now_at - linger->grown_at) / LINGER_SHARE);
-    linger->grown_at = now_at;
+    baton_nsec passed = now_at - credit->grown_at;
+
+    credit->spent_of_time -= least(credit->spent_of_time, passed / LINGER_SHARE);
+    credit->spent_of_work -= least(credit->spent_of_work, passed / LINGER_SPARE + worked);
+    credit->grown_at = now_at;
 }
 
-baton_nsec linger_for(struct lingering *linger, baton_nsec now_at)
+/* length < 0: gives credit back. */
+static void spend(struct linger_credit *credit, baton_nsec length)
+{
+    credit->spent_of_time += length;
+    credit->spent_of_work += length;
+}
+
+static bool can_spend(const struct linger_credit *credit, baton_nsec length)
+{
+    return credit->spent_of_time + length <= LINGER_CREDIT && credit->spent_of_work + length <= LINGER_CREDIT;
+}
+
+baton_nsec linger_for(struct lingering *linger, struct linger_credit *credit, baton_nsec now_at)
 {
     baton_nsec away = expected(linger);
     baton_nsec wish = least(2 * away + AWAKE, LINGER_MOST);
 
     linger_left(linger, now_at);
-    grow_credit(linger, now_at);
-    if (!away || away > LINGER_MOST || linger->spent + wish > LINGER_CREDIT)
+    if (!away || away > LINGER_MOST || !can_spend(credit, wish))
         return 0;
-    linger->spent += wish;
+    spend(credit, wish);
     linger->promised = wish;
     return wish;
 }
 
-void linger_back(struct lingering *linger, baton_nsec now_at)
+void linger_back(struct lingering *linger, struct linger_credit *credit, baton_nsec now_at)
 {
     baton_nsec away = now_at - linger->left_at;
 
     if (!linger->left_at)
         return;
-    linger->spent -= linger->promised - least(linger->promised, away); /* the part that was not needed */
+    spend(credit, least(linger->promised, away) - linger->promised); /* the part that was not needed */
     linger->away[1] = linger->away[0];
     linger->away[0] = away > 0 ? away : 1;
     linger->left_at = 0;

@@ -33,9 +33,11 @@ struct lease {
      * than after a copy out. This and the following: under the session's lock.
      */
     struct lingering linger[ENGINE_N];
+    struct linger_credit linger_credit;
     _Atomic bool lingers; /* BUSY without a user, until ... */
     baton_nsec lingers_until;
     bool was_told; /* ... and the reaper was armed before */
+    _Atomic baton_nsec worked; /* engine time since the credit has grown; under no lock */
 };
 
 /*
