@@ -12,14 +12,12 @@
  * unwatched   without the witness (below): all jobs are quiet
  * PERIOD      of the urgent program, in ms: each of its jobs costs the hog some time, told as well
  *
- * A hog beside an urgent program cannot have what that one occupies of the same engine. "hog kept"
- * is what the hog did while the urgent program ran. It is a part of what the hog does alone under
- * Baton in the time that was left to it. The hog also runs before and after the urgent program:
- * what it does alone in that time is taken off. The speed of copies varies from second to second,
- * so the same is also told by the hog's statistics. That is 1 - (how long it waited - what it waits
- * alone in that time - what the urgent program occupied) / how long both ran. It leaves out what a
- * copy loses to a cold cache.
- * The witness runs beside the hog in both cases, since it costs about 1 % of each core.
+ * "hog kept" is what the hog did while the urgent program ran, as a part of what it does alone
+ * under Baton in the time left to it. It also runs before and after: what it does alone in that
+ * time is taken off. The speed of copies varies from second to second, so the same is told by its
+ * statistics: 1 - (how long it waited - what it waits alone in that time - what the urgent program
+ * occupied) / how long both ran. That leaves out what a copy loses to a cold cache. The witness
+ * runs beside the hog in both cases, since it costs about 1 % of each core.
  *
  * "alone" and "Baton" take turns, so that both see the same noise of the machine. Times are
  * measured by the urgent program from its first OpenCL call to the last byte. Pending time is
@@ -252,10 +250,8 @@ struct rounds {
 
 static const char BESIDE[] = "5"; /* seconds: of the urgent program beside the hog, of the hog alone */
 
-/* In a second. */
 struct alone {
-    double rounds;
-    double waits_ms; /* with no other program: what is between its calls and the engine */
+    double rounds, waits_ms; /* of the hog in a second; it waits between its calls and the engine */
 };
 
 static void run_hog_alone(struct alone *ret_alone, const char *kind)
@@ -268,8 +264,8 @@ static void run_hog_alone(struct alone *ret_alone, const char *kind)
         (void)witness_begin();
     stage_run(&stage, &hog, &HOG, words(argv, hog_words(kind), options));
     witness_end();
-    ret_alone->rounds = stage_value(&hog, "per_second");
-    ret_alone->waits_ms = stage_stat(&hog, "pending_ms") / stage_value(&hog, "seconds");
+    *ret_alone = (struct alone){stage_value(&hog, "per_second"),
+                                stage_stat(&hog, "pending_ms") / stage_value(&hog, "seconds")};
 }
 
 /* What the urgent program occupied so far of the engines that such a hog uses. */
@@ -293,7 +289,7 @@ static void run_rounds(struct rounds *rounds, const char *kind)
     for (int i = 0; i < ROUNDS; i++) {
         struct stage_program hog = {0};
         struct alone alone;
-        double rate, before_ms, used_ms, lost_ms, jobs_before;
+        double before_ms, used_ms, lost_ms, jobs_before;
 
         run_urgent(&rounds->alone, &URGENT, "3");
         stage_spinners(true);
@@ -304,8 +300,7 @@ static void run_rounds(struct rounds *rounds, const char *kind)
         before_ms = occupied_ms(&rounds->beside, kind);
         jobs_before = rounds->beside.jobs;
         run_urgent(&rounds->beside, &URGENT, BESIDE);
-        rate = end_hog(&hog);
-        rounds->rate += rate / ROUNDS;
+        rounds->rate += end_hog(&hog) / ROUNDS;
         used_ms = occupied_ms(&rounds->beside, kind) - before_ms;
         rounds->kept[i] = kept_of(&hog, alone.rounds, used_ms);
         lost_ms = stage_stat(&hog, "pending_ms") - alone.waits_ms * stage_value(&hog, "seconds") - used_ms;
@@ -475,8 +470,7 @@ static void use_cuda(void)
     URGENT.device = HOG.device = CUDA.device;
     (void)snprintf(engines, sizeof engines, "%s/engines", stage.folder);
     setenv("BATON_CUDA_CPU_ENGINES", engines, 1);
-    printf("CUDA on the CPU device. No OpenCL device is the same device: PoCL's has no PCI address, so "
-           "there is no\nrow for an OpenCL hog.\n");
+    printf("CUDA on the CPU device. PoCL's has no PCI address, so there is no row for an OpenCL hog.\n");
 }
 
 int main(int argc, char **argv)
