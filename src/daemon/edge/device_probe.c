@@ -3,40 +3,79 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-int probe_start(struct device_probe *probe)
+static bool names_layers(const char *variable)
+{
+    return strncmp(variable, "OPENCL_LAYERS=", strlen("OPENCL_LAYERS=")) == 0;
+}
+
+/* The probe's environment: the driver is asked, not Baton's layer. NULL: no memory. */
+static char **without_layers(void)
+{
+    size_t n = 0, kept = 0;
+    char **variables;
+
+    while (environ[n])
+        n++;
+    variables = calloc(n + 1, sizeof *variables);
+    for (size_t i = 0; variables && i < n; i++)
+        if (!names_layers(environ[i]))
+            variables[kept++] = environ[i];
+    return variables;
+}
+
+/*
+ * posix_spawn() returns when the child is another program, and has none of this process's files. A
+ * child that is not yet one would keep the socket and its lock if batond were killed now, and the
+ * next batond would not start.
+ */
+static int spawn(int output, pid_t *ret_pid)
 {
     char *const arguments[] = {(char *)"batond", (char *)"--probe-devices", NULL};
+    char **variables = without_layers();
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attributes;
     sigset_t none;
+    int result;
+
+    if (!variables)
+        return -ENOMEM;
+    sigemptyset(&none);
+    (void)posix_spawn_file_actions_init(&files);
+    (void)posix_spawnattr_init(&attributes);
+    (void)posix_spawnattr_setsigmask(&attributes, &none);
+    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    result = posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
+    if (!result)
+        result = posix_spawn(ret_pid, "/proc/self/exe", &files, &attributes, arguments, variables);
+    (void)posix_spawn_file_actions_destroy(&files);
+    (void)posix_spawnattr_destroy(&attributes);
+    free(variables);
+    return -result;
+}
+
+int probe_start(struct device_probe *probe)
+{
     int pipes[2];
-    pid_t pid;
+    int result;
 
     *probe = (struct device_probe){.fd = -1};
     if (pipe2(pipes, O_CLOEXEC) < 0)
         return -errno;
-    pid = fork();
-    if (pid < 0) {
-        int result = -errno;
-
+    result = spawn(pipes[1], &probe->pid);
+    close(pipes[1]);
+    if (result) {
         close(pipes[0]);
-        close(pipes[1]);
+        probe->pid = 0;
         return result;
     }
-    if (pid == 0) {
-        sigemptyset(&none);
-        sigprocmask(SIG_SETMASK, &none, NULL);
-        (void)unsetenv("OPENCL_LAYERS");
-        if (dup2(pipes[1], STDOUT_FILENO) >= 0)
-            execv("/proc/self/exe", arguments);
-        _exit(3);
-    }
-    close(pipes[1]);
     (void)fcntl(pipes[0], F_SETFL, O_NONBLOCK);
-    probe->pid = pid;
     probe->fd = pipes[0];
     return 0;
 }
