@@ -251,16 +251,18 @@ void engine_exit(struct device_engine *engine, enum engine_kind kind, int64_t ns
     pthread_mutex_unlock(&engine->lock);
 }
 
-int64_t engine_chunk_ns(const struct device_engine *engine)
+bool engine_is_calm(const struct device_engine *engine)
 {
-    /* after this time without a request, none is expected */
     const baton_nsec calm = 10 * NSEC_PER_SEC;
     baton_nsec at = atomic_load_explicit(&engine->yielded_at, memory_order_relaxed);
 
-    /* a profile records chunks and a plan counts them: keep them short */
-    if (recorder_on() || policy_tasked())
-        return ENGINE_PIECE_NS / 2;
-    return at && clock_now() - at < calm ? ENGINE_PIECE_NS / 2 : 6 * ENGINE_PIECE_NS;
+    /* a profile records pieces and a plan counts them */
+    return !recorder_on() && !policy_tasked() && (!at || clock_now() - at >= calm);
+}
+
+int64_t engine_chunk_ns(const struct device_engine *engine)
+{
+    return engine_is_calm(engine) ? 6 * ENGINE_PIECE_NS : ENGINE_PIECE_NS / 2;
 }
 
 /* The command at the border keeps its room. */

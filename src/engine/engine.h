@@ -137,9 +137,14 @@ int64_t engine_others_ahead(const struct device_engine *engine);
 void engine_yield(struct device_engine *engine);
 
 /*
+ * Is no request expected that is more urgent? None came for ten seconds, and no plan or profile
+ * counts what is in flight.
+ */
+bool engine_is_calm(const struct device_engine *engine);
+
+/*
  * How long a chunk of a copy should take. Each border costs about 20 us, and a more urgent client
- * waits for two chunks. So chunks are short while such clients come, and long when none came for a
- * while.
+ * waits for two chunks. So chunks are long only while the engine is calm.
  */
 int64_t engine_chunk_ns(const struct device_engine *engine);
 

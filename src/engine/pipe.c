@@ -1,5 +1,7 @@
 #include "engine/pipe.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 #include "client/lease.h"
 #include "engine/meter.h"
@@ -150,23 +152,29 @@ void pipe_begin(struct piece_pipe *pipe, struct device_engine *engine, struct co
         policy_resolve(&command->policy);
 }
 
+static void measure_pace(struct piece_pipe *pipe, const struct mark_times *times, size_t items)
+{
+    uint64_t from = times->started > pipe->ended ? times->started : pipe->ended;
+
+    if (items && times->ended > from)
+        meter_measured(&pipe->pace, items, (int64_t)(times->ended - from));
+    pipe->ended = times->ended;
+}
+
 /* A piece is over: its failure fails the command, its length teaches the next piece. */
-static void end_piece(struct piece_pipe *pipe, struct mark **mark, size_t items)
+static void end_piece(struct piece_pipe *pipe, struct mark *mark, size_t items, int status)
 {
     struct command *command = pipe->command;
     const struct driver_ops *ops = command->ops;
     struct mark_times times;
-    int status;
 
-    if (!*mark)
-        return;
-    status = ops->mark_wait(*mark);
     if (status < 0)
         command->piece_status = status;
-    ops->mark_times(*mark, &times);
+    ops->mark_times(mark, &times);
     widen_run(command, &times);
     tell_used(pipe->engine, command);
     if (items && times.started && times.ended >= times.started) {
+        measure_pace(pipe, &times, items);
         if (command->meter)
             meter_measured(command->meter, items, (int64_t)(times.ended - times.started));
         else /* by chunk: the whole also counts the time in which the engine was given away */
@@ -176,9 +184,23 @@ static void end_piece(struct piece_pipe *pipe, struct mark **mark, size_t items)
     if (recorder_on() && times.ended >= times.started)
         recorder_piece(command, (int64_t)(times.ended - times.started));
     if (ops->mark_over)
-        ops->mark_over(*mark);
-    ops->mark_drop(*mark);
-    *mark = NULL;
+        ops->mark_over(mark);
+    ops->mark_drop(mark);
+}
+
+/* The n oldest. The youngest of them is waited for first, so that this thread wakes up once. */
+static void end_earlier(struct piece_pipe *pipe, unsigned n)
+{
+    const struct driver_ops *ops = pipe->command->ops;
+    int youngest = n ? ops->mark_wait(pipe->earlier[n - 1].mark) : 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        struct mark *mark = pipe->earlier[i].mark;
+
+        end_piece(pipe, mark, pipe->earlier[i].items, i + 1 < n ? ops->mark_wait(mark) : youngest);
+    }
+    pipe->n_earlier -= n;
+    memmove(pipe->earlier, pipe->earlier + n, pipe->n_earlier * sizeof *pipe->earlier);
 }
 
 void pipe_report(struct piece_pipe *pipe)
@@ -186,6 +208,7 @@ void pipe_report(struct piece_pipe *pipe)
     struct command *command = pipe->command;
     struct mark_times times;
 
+    end_earlier(pipe, pipe->n_earlier);
     if (command->last_mark) {
         (void)command->ops->mark_wait(command->last_mark);
         command->ops->mark_times(command->last_mark, &times);
@@ -202,8 +225,10 @@ void pipe_add(struct piece_pipe *pipe, struct mark *mark, size_t items)
         command->first_mark = mark;
         command->ops->mark_keep(mark);
     }
-    pipe->last = command->last_mark;
-    pipe->last_items = pipe->items;
+    if (pipe->n_earlier == PIPE_EARLIER)
+        end_earlier(pipe, 1);
+    if (command->last_mark)
+        pipe->earlier[pipe->n_earlier++] = (struct pipe_piece){command->last_mark, pipe->items};
     command->last_mark = mark;
     pipe->items = items;
 }
@@ -211,18 +236,24 @@ void pipe_add(struct piece_pipe *pipe, struct mark *mark, size_t items)
 void pipe_finish(struct piece_pipe *pipe)
 {
     /*
-     * If the caller blocks until completion, do not also wait for the second-to-last piece: waking
-     * a waiter between pieces stalls some drivers.
+     * If the caller blocks until completion, do not also wait for the earlier pieces: waking a
+     * waiter between pieces stalls some drivers.
      */
     if (pipe->command->waited_for && pipe->command->last_mark)
         (void)pipe->command->ops->mark_wait(pipe->command->last_mark);
-    end_piece(pipe, &pipe->last, pipe->last_items);
+    end_earlier(pipe, pipe->n_earlier);
 }
 
 void pipe_abandon(struct piece_pipe *pipe)
 {
-    end_piece(pipe, &pipe->last, 0);
-    end_piece(pipe, &pipe->command->last_mark, 0);
+    struct command *command = pipe->command;
+
+    for (unsigned i = 0; i < pipe->n_earlier; i++)
+        pipe->earlier[i].items = 0;
+    end_earlier(pipe, pipe->n_earlier);
+    if (command->last_mark)
+        end_piece(pipe, command->last_mark, 0, command->ops->mark_wait(command->last_mark));
+    command->last_mark = NULL;
 }
 
 /* The units that fill a piece's time, as measured; 0: unknown. */
@@ -258,16 +289,46 @@ static bool is_planned_border(const struct piece_pipe *pipe, const struct piece_
     return (double)pipe->held_units + (double)cut->step > planned;
 }
 
+/* How long a piece takes. Of unknown length, it is taken for a long one. */
+static int64_t expected(const struct piece_pipe *pipe, size_t items)
+{
+    int64_t ns = items ? meter_predict(&pipe->pace, items) : -1;
+
+    return ns >= 0 ? ns : 2 * ENGINE_PIECE_NS;
+}
+
+/* Is there room for another piece like the newest, behind all that are in flight? */
+static bool has_room(const struct piece_pipe *pipe)
+{
+    int64_t all = 2 * expected(pipe, pipe->items);
+
+    for (unsigned i = 0; i < pipe->n_earlier; i++)
+        all += expected(pipe, pipe->earlier[i].items);
+    return pipe->n_earlier < PIPE_EARLIER && all <= 2 * ENGINE_PIECE_NS;
+}
+
 /*
- * Before each piece: waits until at most one is in flight, and yields if asked. Under an exact
- * plan the engine is given away at planned borders only, and nothing is in flight across one.
+ * Before each piece: only the newest may be in flight, or of a kernel while the engine is calm, as
+ * many as there is room for. If there is none, the older half ends.
+ */
+static void make_room(struct piece_pipe *pipe)
+{
+    if (!pipe->command->meter || !engine_is_calm(pipe->engine))
+        end_earlier(pipe, pipe->n_earlier);
+    else if (pipe->n_earlier && !has_room(pipe))
+        end_earlier(pipe, (pipe->n_earlier + 2) / 2);
+}
+
+/*
+ * Before each piece: makes room, and yields if asked. Under an exact plan the engine is given away
+ * at planned borders only, and nothing is in flight across one.
  */
 static void take_turn(struct piece_pipe *pipe, const struct piece_cut *cut)
 {
     bool exact = pipe->command->policy.exact;
     double fits = exact ? fitting_units(cut, pipe->command) : 0;
 
-    end_piece(pipe, &pipe->last, pipe->last_items);
+    make_room(pipe);
     if (exact) {
         if (!is_planned_border(pipe, cut, fits))
             return;

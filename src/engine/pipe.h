@@ -1,6 +1,9 @@
 /*
  * A command as pieces: ranges of units (work-groups, thread blocks, bytes, rows) that the driver is
- * given one after the other. At most two pieces are in flight; the third waits for the first.
+ * given one after the other. At most two pieces are in flight; the third waits for the first. Of
+ * short pieces of a kernel there may be up to four while the engine is calm (engine_is_calm()), if
+ * all take no longer than two pieces should. Then this thread wakes up once for two of them.
+ *
  * Between two pieces the engine is given away if the daemon asks. Under an exact plan
  * (policy::exact) that happens only where the next piece would exceed the plan's length. So a
  * command makes no more requests than the plan counts, and each is as short as planned.
@@ -18,13 +21,30 @@
 #include "client/session.h"
 #include "engine/command.h"
 #include "engine/engine.h"
+#include "engine/meter.h"
+
+enum { PIPE_EARLIER = 3 };
+
+/* One that is in flight. */
+struct pipe_piece {
+    struct mark *mark;
+    size_t items; /* 0: not to be measured */
+};
 
 struct piece_pipe {
     struct device_engine *engine;
     struct command *command;
-    struct mark *last;        /* the piece before the newest; not yet waited for */
-    size_t last_items, items; /* items of that piece and of the newest; 0: not to be measured */
-    uint64_t held_units;      /* given to the driver since the last border of the plan */
+    /* before the newest, the oldest first; not yet waited for */
+    struct pipe_piece earlier[PIPE_EARLIER];
+    unsigned n_earlier;
+    size_t items;        /* of the newest, whose mark is command->last_mark */
+    uint64_t held_units; /* given to the driver since the last border of the plan */
+    /*
+     * How fast the pieces end. A front may know only when a piece was issued, not that it waited
+     * for the one before it.
+     */
+    struct meter pace;
+    uint64_t ended; /* when the newest of those that are over was; 0: none is */
 };
 
 /* How a command is cut. A front embeds it beside what issue_range needs. */
@@ -72,7 +92,7 @@ void pipe_add(struct piece_pipe *pipe, struct mark *mark, size_t items);
 /* Waits for what is in flight and reports what ran since the engine was last given away. */
 void pipe_report(struct piece_pipe *pipe);
 /*
- * Call after the last piece: waits for the one before it, so that only the newest may be in flight.
+ * Call after the last piece: waits for those before it, so that only the newest may be in flight.
  */
 void pipe_finish(struct piece_pipe *pipe);
 /* After a failure: waits for what is in flight, and drops it. */

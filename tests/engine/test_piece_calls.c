@@ -1,15 +1,18 @@
 /*
  * The calls that a copy in chunks costs: each chunk is given to the driver once, waited for once,
  * and its times are read once. Nothing polls, flushes, asks to be notified or hands the chunk to
- * another thread. A command of which the end of the process leaves pieces out has failed.
+ * another thread. A command of which the end of the process leaves pieces out has failed. How many
+ * pieces of a kernel are in flight.
  */
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "client/session_private.h"
 #include "engine/command_queue.h"
 #include "engine/driver_ops.h"
 #include "engine/engine_device.h"
+#include "engine/meter.h"
 #include "engine/pipe.h"
 #include "engine/runtime.h"
 #include "engine/worker.h"
@@ -29,6 +32,9 @@ static struct mark marks[CHUNKS];
 static pid_t issuer;
 static unsigned ends_at;      /* the process begins to end while the driver is given this range; 0: none */
 static uint64_t apart = 1000; /* from one start to the next: no pause between two chunks of 1000 ns */
+static uint64_t lasts = 1000;
+static uint64_t early;          /* by so much the driver tells each start too early */
+static unsigned most_in_flight; /* given to the driver and not yet over */
 
 static int other_status(struct mark *mark)
 {
@@ -63,8 +69,9 @@ static void read_times(struct mark *mark, struct mark_times *ret_times)
     uint64_t index = (uint64_t)(mark - marks);
 
     calls.times++;
-    ret_times->started = 1000 + index * apart;
-    ret_times->ended = ret_times->started + 1000;
+    ret_times->started = 1000000 + index * apart;
+    ret_times->ended = ret_times->started + lasts;
+    ret_times->started -= early;
 }
 
 static void keep(struct mark *mark)
@@ -97,6 +104,8 @@ static int give_range(struct command *command, struct piece_cut *cut, uint64_t b
     if (calls.ranges == ends_at)
         worker_announce_stop();
     (*ret_mark)->refs = 1;
+    if (calls.ranges - calls.overs > most_in_flight)
+        most_in_flight = calls.ranges - calls.overs;
     return 0;
 }
 
@@ -204,7 +213,63 @@ START_TEST(chunks_of_a_copy_go_on_while_the_process_ends)
 }
 END_TEST
 
-HARNESS_MAIN("engine-piece-calls", 60, a_chunk_costs_one_call_of_each_kind,
+/* The pieces of a kernel, each so long: how many are in flight at most? */
+static unsigned run_pieces(uint64_t length)
+{
+    static struct meter meter;
+
+    lasts = apart = length;
+    command.engine = ENGINE_EXECUTION;
+    command.meter = &meter;
+    run_chunks();
+    ck_assert_uint_eq(calls.waits, CHUNKS - 1); /* each but the newest, once */
+    ck_assert_uint_eq(calls.overs, CHUNKS - 1);
+    return most_in_flight;
+}
+
+/* Two pieces should take a millisecond. */
+START_TEST(short_pieces_are_up_to_four_in_flight)
+{
+    open_device();
+    ck_assert_uint_eq(run_pieces(1000), 4);
+}
+END_TEST
+
+START_TEST(pieces_of_a_third_of_a_millisecond_are_three_in_flight)
+{
+    open_device();
+    ck_assert_uint_eq(run_pieces(333000), 3);
+}
+END_TEST
+
+START_TEST(longer_pieces_are_two_in_flight)
+{
+    open_device();
+    ck_assert_uint_eq(run_pieces(334000), 2);
+}
+END_TEST
+
+/* It is told when a piece was issued, one piece before it began. */
+START_TEST(what_a_piece_waits_for_the_one_before_it_does_not_count)
+{
+    open_device();
+    early = 333000;
+    ck_assert_uint_eq(run_pieces(333000), 3);
+}
+END_TEST
+
+START_TEST(while_others_ask_for_the_engine_two_are_in_flight)
+{
+    open_device();
+    atomic_store(&command.runs_on->yielded_at, clock_now());
+    ck_assert_uint_eq(run_pieces(1000), 2);
+}
+END_TEST
+
+HARNESS_MAIN("engine-piece-calls", 60, short_pieces_are_up_to_four_in_flight,
+             pieces_of_a_third_of_a_millisecond_are_three_in_flight, longer_pieces_are_two_in_flight,
+             what_a_piece_waits_for_the_one_before_it_does_not_count,
+             while_others_ask_for_the_engine_two_are_in_flight, a_chunk_costs_one_call_of_each_kind,
              a_pause_between_two_chunks_is_no_engine_time,
              a_command_that_the_end_of_the_process_cuts_short_has_failed,
              a_command_whose_last_piece_the_driver_has_when_the_process_ends_has_not,
