@@ -36,7 +36,7 @@ struct lease {
     struct linger_credit linger_credit;
     _Atomic bool lingers; /* BUSY without a user, until ... */
     baton_nsec lingers_until;
-    bool was_told; /* ... and the reaper was armed before */
+    bool was_told;             /* ... and the reaper was armed before */
     _Atomic baton_nsec worked; /* engine time since the credit has grown; under no lock */
 };
 
