@@ -144,6 +144,29 @@ START_TEST(a_program_that_is_told_so_never_lingers)
 }
 END_TEST
 
+/* More than any time that passes here could pay for. */
+START_TEST(a_program_that_has_lingered_much_works_before_it_lingers_again)
+{
+    const baton_nsec much = NSEC_MAX / 2;
+    struct program program;
+
+    program_start(&program, NULL);
+    pthread_mutex_lock(&program.session->lock);
+    program.in->linger_credit.spent_of_work = much;
+    pthread_mutex_unlock(&program.session->lock);
+    upload(&program);
+    ck_assert(!ends_and_lingers(&program));
+    humble_turn(&program);
+    lease_used(program.in, clock_now() - much, clock_now());
+    linger_on(&program);
+    ck_assert_int_eq(lease_try_begin(program.in), LEASE_BEGUN);
+    lease_end_as(program.in, ENGINE_COPY_OUT);
+    humble_turn(&program);
+    puppet_quit(&program.humble);
+    program_stop(&program);
+}
+END_TEST
+
 START_TEST(who_does_not_come_back_gives_the_bus_away)
 {
     struct program program;
@@ -275,6 +298,7 @@ START_TEST(no_hold_lingers_where_a_plan_holds_or_nobody_is_preempted)
 END_TEST
 
 HARNESS_MAIN("lingering", 60, the_copy_back_finds_the_bus_still_held, a_program_that_is_told_so_never_lingers,
+             a_program_that_has_lingered_much_works_before_it_lingers_again,
              who_does_not_come_back_gives_the_bus_away, an_equal_or_better_one_is_not_made_to_wait,
              a_batch_of_the_same_program_does_not_wait_for_it, it_does_not_outlive_the_daemon,
              no_hold_lingers_where_a_plan_holds_or_nobody_is_preempted)
