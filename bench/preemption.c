@@ -470,7 +470,7 @@ static void use_cuda(void)
     URGENT.device = HOG.device = CUDA.device;
     (void)snprintf(engines, sizeof engines, "%s/engines", stage.folder);
     setenv("BATON_CUDA_CPU_ENGINES", engines, 1);
-    printf("CUDA on the CPU device. PoCL's has no PCI address, so there is no row for an OpenCL hog.\n");
+    printf("CUDA on the CPU device. PoCL's device has no PCI address: there is no row for an OpenCL hog.\n");
 }
 
 int main(int argc, char **argv)

@@ -6,9 +6,9 @@
  *
  * What the waiting clients lose is bounded. A hold lingers for at most LINGER_MOST, which is two
  * pieces. In the long run the holds of an engine linger for at most one LINGER_SHARE-th of the
- * time, and for no longer than the program's own work takes on that engine plus one LINGER_SPARE-th
- * of the time. So a job of a few small copies does not keep the bus from others for long, however
- * often it comes. Pure: no clock, no lock.
+ * time, and for no longer than the program's own work takes on that engine, as its front reports
+ * it, plus one LINGER_SPARE-th of the time. So a job of a few small copies does not keep the bus
+ * from others for long, however often it comes. Pure: no clock, no lock.
  */
 #ifndef CLIENT_LINGER_H
 #define CLIENT_LINGER_H
